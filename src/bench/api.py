@@ -1,0 +1,116 @@
+"""The program as Python calls it: run jobs, load results."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from hydra import main as hydra_main
+from hydra.core.global_hydra import GlobalHydra
+from hydra.core.hydra_config import HydraConfig
+from omegaconf import DictConfig, OmegaConf
+
+from bench.config import Collections, conf_folder, explained, job_of
+from bench.errors import BenchError
+from bench.grid import GRID, PER_QUERY, read_table
+from bench.pipeline import run_job
+from bench.sweep import outcome
+
+
+@dataclass(frozen=True)
+class Results:
+    """A folder of finished jobs; `asked` are the system ids and k of the command that made it, None for all."""
+
+    folder: Path
+    asked: dict[str, list[int]] | None = None
+    left_out: int = 0
+    notes: tuple[str, ...] = ()
+    plan: str | None = None
+    """What a dry run would have done, None where it was none."""
+
+    @cached_property
+    def grid(self) -> pd.DataFrame:
+        """One row a cell: the cells that were asked for."""
+        return self._asked(read_table(self.folder / "grid.parquet", GRID).to_pandas())
+
+    @cached_property
+    def per_query(self) -> pd.DataFrame:
+        """One row a query of a cell."""
+        return self._asked(read_table(self.folder / "per_query.parquet", PER_QUERY).to_pandas())
+
+    def queries(self, collection: str) -> dict[str, dict[str, Any]]:
+        """The queries of a collection as they were when its jobs ran, by id."""
+        wanted = set(self.per_query.loc[self.per_query["collection"] == collection, "query_id"])
+        for path in sorted(self.folder.glob("collections/*/queries.jsonl"), key=lambda p: -p.stat().st_mtime_ns):
+            queries = {query["_id"]: query for query in map(json.loads, path.read_text().splitlines())}
+            if wanted <= queries.keys():
+                return queries
+        return {}
+
+    def _asked(self, frame: pd.DataFrame) -> pd.DataFrame:
+        if self.asked is None:
+            return frame
+        cells = {(system, k) for system, ks in self.asked.items() for k in ks}
+        pairs = zip(frame["system_id"], frame["k"], strict=True)
+        return frame[[pair in cells for pair in pairs]].reset_index(drop=True)
+
+
+def load(folder: str | Path) -> Results:
+    """The results of a folder; BenchError where it holds none."""
+    path = Path(folder)
+    if not (path / "grid.parquet").is_file():
+        raise BenchError(f"{path} holds no finished job (there is no grid.parquet in it)")
+    return Results(path)
+
+
+def run(*overrides: str) -> Results:
+    """Run the jobs that these overrides ask for and return their results.
+
+    Raises BenchError where the request is wrong, and then nothing has been written.
+    """
+    with _as_command(overrides):
+        outcome.set(None)
+        try:
+            hydra_main(config_path=str(conf_folder()), config_name="config", version_base="1.3")(task)()
+        except BenchError:
+            raise
+        except Exception as error:
+            raise explained(error) from error
+    sweep = outcome.get()
+    if sweep is None:
+        raise BenchError("Hydra was asked for something else than a run")
+    asked = {one.job.system_id: list(one.job.ks) for one in sweep.planned}
+    return Results(sweep.folder, asked, sweep.left_out, sweep.notes, sweep.dry)
+
+
+def task(cfg: DictConfig) -> None:
+    """One job, in whatever process a launcher runs it."""
+    cfg = cfg.copy()
+    OmegaConf.set_struct(cfg, False)
+    cfg.hydra = HydraConfig.get()
+    run_job(job_of(cfg, load=Collections()))
+
+
+@contextmanager
+def _as_command(overrides: Sequence[str]) -> Iterator[None]:
+    """Hydra reads the command line and swallows exceptions unless told otherwise: tell it."""
+    argv, full = sys.argv, os.environ.get("HYDRA_FULL_ERROR")
+    sys.argv = ["bench", *overrides]
+    os.environ["HYDRA_FULL_ERROR"] = "1"
+    GlobalHydra.instance().clear()
+    try:
+        yield
+    finally:
+        sys.argv = argv
+        if full is None:
+            del os.environ["HYDRA_FULL_ERROR"]
+        else:
+            os.environ["HYDRA_FULL_ERROR"] = full

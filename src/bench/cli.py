@@ -1,0 +1,115 @@
+"""The command line: a verb or overrides in, a table out, and an exit code: 0 done, 1 something failed, 2 asked wrongly."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Sequence
+
+from bench.errors import BenchError, did_you_mean
+
+HELP = """\
+bench runs retrievers over a collection of documents with judged queries and writes a grid of
+precision, recall, MRR and nDCG at every k, with latency, to Parquet.
+
+  python -m bench retriever=faiss k=5                     one system on Aurora, the collection that comes along
+  python -m bench 'k=[1,3,5,10]' retriever=hybrid         one system at several k: one search
+  python -m bench -m retriever=bm25,faiss,hybrid reranker=none,overlap 'k=[1,3,5,10]'
+                                                          a sweep: every combination
+  python -m bench +experiment=k_vs_reranker               a named sweep: conf/experiment/k_vs_reranker.yaml
+  python -m bench collection=beir collection.path=DIR     your own: corpus.jsonl, queries.jsonl, qrels/test.tsv
+
+  retriever   what searches: bm25, faiss, dense (any store=), hybrid (fusion.sides)
+  reranker    what reorders the first rerank_depth=50 candidates: none, overlap, cross_encoder
+  k           how many chunks go to the model: a number or a list
+  depth       how many candidates are stored (100)
+  name        the folder under outputs/ (default)
+  dry_run=true says what would be done; fresh=true does and measures it again; timing=off skips the latency pass
+
+Verbs:
+  run         what is done without a verb
+  list        every part and option, and when to use it:  python -m bench list [group]
+  cache       what the cache holds:                       python -m bench cache
+
+Any setting of conf/ can be given as key=value (python -m bench --cfg job shows them all).
+Exit codes: 0 done, 1 a cell failed, 2 asked wrongly (then nothing has been written).
+"""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Do what the command line asks and return the exit code."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    try:
+        return _answer(arguments)
+    except BenchError as error:
+        print(f"bench: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("bench: stopped; the same command goes on from here", file=sys.stderr)
+        return 130
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+
+
+def _answer(arguments: list[str]) -> int:
+    first = arguments[0] if arguments else ""
+    if {"-h", "--help"} & set(arguments) or first == "help":
+        print(HELP, end="")
+        return 0
+    if first == "--version":
+        from importlib.metadata import version
+
+        print(version("bench"))
+        return 0
+    if "=" in first or first[:1] in ("-", "+", "~", ""):
+        return _run(arguments)
+    if first not in VERBS:
+        raise BenchError(f"there is no verb '{first}'{did_you_mean(first, VERBS)} (python -m bench --help)")
+    return VERBS[first](arguments[1:])
+
+
+def _run(overrides: list[str]) -> int:
+    if _shows_config(overrides):
+        return _hydra(overrides)
+    from bench.api import run
+    from bench.tables import told
+
+    return told(run(*overrides))
+
+
+def _shows_config(overrides: Sequence[str]) -> bool:
+    """Whether Hydra itself is asked: for the composed configuration or for what it knows."""
+    return any(word.split("=")[0] in ("--cfg", "-c", "--info", "-i", "--hydra-help") for word in overrides)
+
+
+def _hydra(overrides: list[str]) -> int:
+    from hydra import main as hydra_main
+
+    from bench.config import conf_folder
+
+    sys.argv = ["bench", *overrides]
+    hydra_main(config_path=str(conf_folder()), config_name="config", version_base="1.3")(lambda cfg: None)()
+    return 0
+
+
+def _list(arguments: list[str]) -> int:
+    from bench.catalogue import catalogue
+
+    print(catalogue(arguments))
+    return 0
+
+
+def _cache(arguments: list[str]) -> int:
+    from bench.cache import Cache, default_folder
+
+    if arguments:
+        raise BenchError(f"cache takes no argument, not '{arguments[0]}'")
+    cache = Cache(default_folder())
+    for kind, (entries, size) in cache.sizes().items():
+        print(f"{kind:10} {entries:6} entries {size / 1e6:10.1f} MB")
+    print(cache.folder)
+    return 0
+
+
+VERBS: dict[str, Callable[[list[str]], int]] = {"run": _run, "list": _list, "cache": _cache}

@@ -1,0 +1,104 @@
+"""What a job is run on: documents, queries and the judgements that say which answers which."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from bench.errors import BenchError, listing
+from bench.identity import digest
+from bench.ids import Ids
+from bench.qrels import Qrels
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Doc:
+    """One chunk of a policy."""
+
+    id: str
+    text: str
+    title: str = ""
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def contents(self) -> str:
+        """What every part reads: title, one blank, text; the text alone where there is no title."""
+        return f"{self.title} {self.text}" if self.title else self.text
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Query:
+    """One question. Queries that say the same thing share the `need` of their metadata."""
+
+    id: str
+    text: str
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def need(self) -> str:
+        """The unit of every statistic: the need, or the query itself where none is given."""
+        return str(self.metadata.get("need") or self.id)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Collection:
+    """Documents in tie order (see Ids), queries by id, and their qrels.
+
+    `notes` are what loading found worth saying and the user should hear; they change nothing.
+    """
+
+    name: str
+    docs: tuple[Doc, ...]
+    queries: tuple[Query, ...]
+    qrels: Qrels
+    language: str | None = None
+    max_grade: float | None = None
+    notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        for kind, items in (("document", self.docs), ("query", self.queries)):
+            twice = _repeated(item.id for item in items)
+            if twice:
+                raise BenchError(f"collection {self.name}: {kind} ids stand twice: {listing(twice)}")
+        object.__setattr__(self, "docs", tuple(sorted(self.docs, key=lambda doc: doc.id, reverse=True)))
+        object.__setattr__(self, "queries", tuple(sorted(self.queries, key=lambda query: query.id)))
+
+    @cached_property
+    def doc_ids(self) -> Ids:
+        """The vocabulary that runs over this collection use; row i is docs[i]."""
+        return Ids(doc.id for doc in self.docs)
+
+    @cached_property
+    def query_ids(self) -> tuple[str, ...]:
+        """Ids of the queries, ascending."""
+        return tuple(query.id for query in self.queries)
+
+    @cached_property
+    def corpus_digest(self) -> str:
+        """A name for what is searched: ids, titles and texts, whatever their order in the file."""
+        return digest(*(part for doc in self.docs for part in (doc.id, doc.title, doc.text)))
+
+    @cached_property
+    def queries_digest(self) -> str:
+        """A name for what is asked: ids and texts."""
+        return digest(*(part for query in self.queries for part in (query.id, query.text)))
+
+    @property
+    def qrels_digest(self) -> str:
+        """A name for the judgements."""
+        return self.qrels.digest
+
+    def limited(self, queries: int) -> Collection:
+        """The same with only the first so many queries (by id) and their judgements, for a first look."""
+        kept = self.queries[:queries]
+        return dataclasses.replace(
+            self, queries=kept, qrels=self.qrels.of_queries(query.id for query in kept)
+        )
+
+
+def _repeated(ids: Iterable[str]) -> list[str]:
+    seen: set[str] = set()
+    return [item for item in ids if item in seen or seen.add(item)]  # type: ignore[func-returns-value]

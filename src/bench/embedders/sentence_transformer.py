@@ -1,0 +1,249 @@
+"""Any sentence-transformers model, by its name on the model hub or by a local folder."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from bench.embedders import Vectors
+from bench.embedders.model_folder import folder_digest
+from bench.errors import BenchError, Unavailable
+
+# torch, transformers, sentence_transformers and huggingface_hub take seconds to import. They are imported
+# where a model is loaded or the hub is asked, so that --help and a run from the cache wait for none of them.
+
+DEVICES = ("auto", "cpu", "cuda")
+DTYPES = ("float32", "bfloat16", "float16")
+_QUERY = ("query",)
+_DOCUMENT = ("document", "passage", "corpus")
+_HUB_NAME = re.compile(r"\w[\w.-]*(/\w[\w.-]*)?")
+_HUB_SECONDS = 5
+_WITHOUT_HUB = "name a folder that holds it, or use embedder=e5_small or embedder=use_multilingual"
+
+
+@dataclass(frozen=True, kw_only=True)
+class SentenceTransformerEmbedder:
+    """A sentence-transformers model.
+
+    model: name on the Hugging Face hub, or a folder
+    query_prompt, document_prompt: what stands before every text; None is what the model's own
+        configuration says, "" is nothing
+    max_length: longest input in tokens, prompt included; None is the model's own
+    device: auto is the first GPU where there is one, else the CPU
+    dtype: of the weights while computing; the vectors are float32 always
+    batch_size: texts computed at once; texts of like length are put together
+    revision: branch, tag or commit on the hub
+    trust_remote_code: let the model bring code of its own
+    """
+
+    model: str
+    query_prompt: str | None = None
+    document_prompt: str | None = None
+    max_length: int | None = None
+    device: str = "auto"
+    dtype: str = "float32"
+    batch_size: int = 32
+    revision: str | None = None
+    trust_remote_code: bool = False
+
+    def __post_init__(self) -> None:
+        if not self.model:
+            raise BenchError("embedder.model is empty: give a name on the model hub or a folder")
+        check_computation(self.device, self.dtype, batch_size=self.batch_size)
+        if self.max_length is not None and self.max_length < 8:
+            raise BenchError(f"embedder.max_length={self.max_length}: must be 8 tokens or more")
+
+    def embed_documents(self, texts: Sequence[str]) -> Vectors:
+        """One vector a text, behind the document prompt."""
+        return self._embed(texts, self.document_prompt, named=_DOCUMENT)
+
+    def embed_queries(self, texts: Sequence[str]) -> Vectors:
+        """One vector a text, behind the query prompt."""
+        return self._embed(texts, self.query_prompt, named=_QUERY)
+
+    def identity(self) -> str:
+        """Name and weights (a folder's digest, a hub model's commit) and all that changes a vector."""
+        settings = ("query_prompt", "document_prompt", "max_length", "dtype", "trust_remote_code")
+        fields = ", ".join(f"{name}={getattr(self, name)!r}" for name in settings)
+        return f"{type(self).__name__}(model={self._source.name}, {fields})"
+
+    def check(self, documents: int) -> None:  # noqa: ARG002 (any number of documents will do)
+        """Unavailable where the folder holds no model, the hub does not give it, or there is no GPU."""
+        source = self._source
+        if source.problem:
+            raise Unavailable(source.problem)
+        if self.device == "cuda":
+            _device(self.device)
+
+    @cached_property
+    def _source(self) -> _Source:
+        folder = Path(self.model).expanduser()
+        if folder.is_dir() or not _HUB_NAME.fullmatch(self.model):
+            return _in_folder(folder)
+        return _on_hub(self.model, self.revision)
+
+    def _embed(self, texts: Sequence[str], prompt: str | None, *, named: Sequence[str]) -> Vectors:
+        if self._source.problem:
+            raise Unavailable(self._source.problem)
+        model = _load(self._source, _device(self.device), self.dtype, self.trust_remote_code)
+        if not texts:
+            return Vectors(np.empty((0, model.get_embedding_dimension()), np.float32), np.empty(0, np.int32))
+        longest = self._longest_input(model)
+        prompt = _own_prompt(model, named) if prompt is None else prompt
+        encode = model.encode_query if named is _QUERY else model.encode_document
+        values = encode(
+            list(texts),
+            prompt=prompt,
+            batch_size=self.batch_size,
+            show_progress_bar=False,
+            processing_kwargs={"text": {"max_length": longest}} if self.max_length else None,
+        )
+        return Vectors(
+            np.asarray(values, np.float32), _cut(model, [prompt + text for text in texts], longest)
+        )
+
+    def _longest_input(self, model: Any) -> float:
+        own = float("inf") if model.max_seq_length is None else model.max_seq_length
+        if self.max_length is None:
+            return own
+        if own == float("inf"):
+            raise BenchError(f"embedder.max_length={self.max_length}: {self.model} reads texts of any length")
+        possible = getattr(model.config, "max_position_embeddings", None)
+        if possible is not None and self.max_length > possible:
+            raise BenchError(
+                f"embedder.max_length={self.max_length}: {self.model} reads {possible} tokens at most"
+            )
+        return self.max_length
+
+
+def check_computation(device: str, dtype: str, *, batch_size: int) -> None:
+    """BenchError where a setting of how a model is computed is none that exists."""
+    for field, value, allowed in (("device", device, DEVICES), ("dtype", dtype, DTYPES)):
+        if value not in allowed:
+            raise BenchError(f"embedder.{field}={value}: must be one of {', '.join(allowed)}")
+    if batch_size < 1:
+        raise BenchError(f"embedder.batch_size={batch_size}: must be 1 or more")
+
+
+class _Source(NamedTuple):
+    """Where a model comes from, what it is called wherever it lies, and why it cannot be had."""
+
+    place: str
+    revision: str | None
+    name: str
+    problem: str = ""
+
+
+def _in_folder(folder: Path) -> _Source:
+    name = folder.resolve().name
+    if not folder.is_dir():
+        return _Source(str(folder), None, name, f"the model folder {folder} does not exist: {_WITHOUT_HUB}")
+    configured = any((folder / file).is_file() for file in ("modules.json", "config.json"))
+    weights = any(file.suffix in (".safetensors", ".bin") for file in folder.rglob("*"))
+    if not (configured and weights):
+        lacking = "a modules.json or config.json and weights are needed"
+        return _Source(str(folder), None, name, f"the folder {folder} holds no model: {lacking}")
+    return _Source(str(folder), None, f"{name}@{folder_digest(folder)}")
+
+
+@functools.cache
+def _on_hub(model: str, revision: str | None) -> _Source:
+    """The model at one commit: what the local cache holds, else what the hub names now.
+
+    The commit found is the commit loaded, so a model that moves on the hub cannot take the place of the one
+    whose name stands in the results.
+    """
+    from huggingface_hub import model_info, try_to_load_from_cache
+
+    for file in ("modules.json", "config.json"):
+        cached = try_to_load_from_cache(model, file, revision=revision)
+        if isinstance(cached, str):
+            commit = Path(cached).parent.name
+            return _Source(model, commit, f"{model}@{commit}")
+    try:
+        current = model_info(model, revision=revision, timeout=_HUB_SECONDS).sha
+    # Offline, no network, no such model, no such revision, a proxy's refusal: the hub's client has no
+    # common class for them, and each means that the model cannot be had.
+    except Exception as error:
+        named = f"{model}@{revision}" if revision else model
+        reason = (str(error).strip() or type(error).__name__).splitlines()[0]
+        problem = (
+            f"the model {named} is no folder, is not in the local Hugging Face cache and the hub does not "
+            f"give it ({reason}): {_WITHOUT_HUB}, which need no hub"
+        )
+        return _Source(model, revision, named, problem)
+    return _Source(model, current, f"{model}@{current}")
+
+
+# Two are kept: the two sides of a hybrid; a sweep over many models would otherwise fill the memory.
+@functools.lru_cache(maxsize=2)
+def _load(source: _Source, device: str, dtype: str, trust_remote_code: bool) -> Any:
+    import torch
+    from sentence_transformers import SentenceTransformer
+
+    local = source.revision is None
+    try:
+        with _no_loading_bar() if local else nullcontext():
+            return SentenceTransformer(
+                source.place,
+                device=device,
+                revision=source.revision,
+                local_files_only=local,
+                trust_remote_code=trust_remote_code,
+                model_kwargs={"dtype": getattr(torch, dtype)},
+            )
+    except (OSError, ValueError) as error:
+        raise Unavailable(f"the model {source.name} cannot be loaded: {error}") from error
+
+
+@contextmanager
+def _no_loading_bar() -> Iterator[None]:
+    """Keeps the bar over the tensors of a local file, a second's work, off standard error."""
+    from transformers.utils import logging
+
+    shown = logging.is_progress_bar_enabled()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        if shown:
+            logging.enable_progress_bar()
+
+
+def _device(asked: str) -> str:
+    if asked == "cpu":
+        return asked
+    import torch
+
+    if torch.cuda.is_available():
+        return "cuda"
+    if asked == "cuda":
+        raise Unavailable("embedder.device=cuda: torch finds no GPU here: use embedder.device=auto or cpu")
+    return "cpu"
+
+
+def _own_prompt(model: Any, named: Sequence[str]) -> str:
+    """The prompt that the model itself would choose for this task; counted too, so known here."""
+    for name in (*named, model.default_prompt_name):
+        if name in model.prompts:
+            return str(model.prompts[name])
+    return ""
+
+
+def _cut(model: Any, prompted: list[str], longest: float) -> npt.NDArray[np.int32]:
+    if longest == float("inf"):
+        return np.zeros(len(prompted), np.int32)
+    # verbose=False: the tokenizer would warn of the very texts that are counted here.
+    tokens = model.tokenizer(prompted, truncation=False, return_attention_mask=False, verbose=False)[
+        "input_ids"
+    ]
+    return np.array([max(0, len(ids) - longest) for ids in tokens], np.int32)

@@ -1,0 +1,91 @@
+"""The latency pass: after the jobs, every system of the command in turn, so that none has a quieter machine."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from bench.cache import Cache, CachedEmbedder, CachedScorer, FreshQueries
+from bench.collection import Query
+from bench.config import Job
+from bench.identity import map_parts
+from bench.pipeline import add_latency, cache_of, cached_part, folder_of, latency_columns
+from bench.progress import spinning
+from bench.retrievers import Index
+from bench.timing import Call, Clock, Timed, latency
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """Cells of one job that make the same call and so share its samples."""
+
+    job: Job
+    ks: tuple[int, ...]
+    call: Call
+
+
+def measure(jobs: Sequence[Job]) -> None:
+    """Time the finished jobs that have not been timed at all their k, and store the samples with them."""
+    waiting = [job for job in jobs if job.timing.enabled and folder_of(job).manifest and not is_timed(job)]
+    if not waiting:
+        return
+    with spinning(f"timing {len(waiting)} systems"):
+        opened: list[Index] = []
+        cells = {f"{job.id}-{number}": cell for job in waiting for number, cell in enumerate(_cells(job, opened))}
+        samples = latency({key: cell.call for key, cell in cells.items()}, seed=waiting[0].seed)
+        for index in opened:
+            index.close()
+    for job in waiting:
+        mine = [(k, samples[key]) for key, cell in cells.items() if cell.job is job for k in cell.ks]
+        add_latency(job, pa.concat_tables(t.append_column("k", pa.array([k] * len(t), pa.int64())) for k, t in mine))
+
+
+def is_timed(job: Job) -> bool:
+    """Whether every k of the job has its latency."""
+    return not job.fresh and set(job.ks) <= set(latency_columns(folder_of(job)))
+
+
+def _cells(job: Job, opened: list[Index]) -> list[Cells]:
+    """The calls of a job: one a k without a reranker, one for all with one, which always works at its own depth."""
+    clock, cache = Clock(), cache_of(job)
+    index = map_parts(job.system.retriever, lambda part: _timed(part, clock, cache)).index(job.collection.docs)
+    opened.append(index)
+    depth = getattr(job.system.reranker, "depth", None)
+    reranker = Timed(job.system.reranker, clock) if depth else job.system.reranker
+    queries = _sampled(job)
+    groups = [(job.ks, depth)] if depth else [((k,), k) for k in job.ks]
+
+    def call(depth: int) -> Call:
+        def make(position: int) -> object:
+            run = index.search([queries[position]], depth)
+            return reranker.rerank(run, job.collection).top(depth)
+
+        ids = [query.id for query in queries]
+        return Call(ids, make, clock, job.timing.calls, job.timing.seconds / len(groups))
+
+    return [Cells(job, tuple(ks), call(depth)) for ks, depth in groups]
+
+
+def _timed(part: Any, clock: Clock, cache: Cache) -> Any:
+    """A part as it is timed: documents from the cache, queries never."""
+    made = cached_part(part, cache)
+    if isinstance(made, CachedScorer):
+        return part
+    if isinstance(made, CachedEmbedder):
+        return Timed(FreshQueries(made), clock)
+    if made is not part or hasattr(part, "index"):
+        return Timed(made, clock, stage="fuse" if hasattr(part, "sides") else None)
+    return part
+
+
+def _sampled(job: Job) -> list[Query]:
+    """The queries that are timed: a seeded draw of those with judgements."""
+    judged = set(job.collection.qrels.judged_queries)
+    queries = [query for query in job.collection.queries if query.id in judged]
+    count = min(job.timing.queries, len(queries))
+    chosen = np.random.default_rng(job.seed).choice(len(queries), count, replace=False) if count else []
+    return [queries[i] for i in sorted(chosen)]

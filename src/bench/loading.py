@@ -1,0 +1,261 @@
+"""Collections from files. Everything is read and checked before anything runs, all problems in one message."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import json
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+from bench.collection import Collection, Doc, Query
+from bench.errors import BenchError, listing
+from bench.qrels import Qrels
+
+Item = TypeVar("Item", Doc, Query)
+MOST_PROBLEMS = 20
+_POLICIES = ("error", "keep", "drop")
+_LANGUAGES = ("auto", "spanish", "english", "es", "en")
+
+
+@dataclass(frozen=True, kw_only=True)
+class BeirFolder:
+    """A folder in the form of BEIR: corpus.jsonl, queries.jsonl, qrels/<split>.tsv; each may end in .gz.
+
+    qrels/parts.tsv, where it stands, lists the parts of answers. `unknown` says what becomes of judgements
+    that name queries or documents which do not exist: error, keep (they count in R, as in trec_eval) or drop.
+    """
+
+    path: str
+    name: str | None = None
+    split: str = "test"
+    language: str = "auto"
+    unknown: str = "error"
+    max_grade: float | None = None
+    limit: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.unknown not in _POLICIES:
+            raise BenchError(f"collection.unknown is '{self.unknown}'; it can be {', '.join(_POLICIES)}")
+        if self.language not in _LANGUAGES:
+            raise BenchError(f"collection.language is '{self.language}'; it can be {', '.join(_LANGUAGES)}")
+        if self.limit is not None and self.limit < 1:
+            raise BenchError(f"collection.limit is {self.limit}; it counts queries, at least 1")
+
+    def load(self) -> Collection:
+        """Read and check the whole folder; BenchError lists every problem with file and line."""
+        folder = Path(self.path)
+        if not folder.is_dir():
+            raise BenchError(f"collection.path: there is no folder {folder}")
+        problems = Problems()
+        docs = _items(_file(folder, "corpus.jsonl", problems), _doc, problems)
+        queries = _items(_file(folder, "queries.jsonl", problems), _query, problems)
+        judgements = _judgements(_file(folder, f"qrels/{self.split}.tsv", problems), problems)
+        parts_file = folder / "qrels" / "parts.tsv"
+        parts = _parts(parts_file, problems) if parts_file.exists() else {}
+        for kind, items in (("documents", docs), ("queries", queries)):
+            if not items and not problems:
+                problems.add(folder, 0, f"it holds no {kind}")
+        problems.raise_any(f"collection {folder}")
+
+        judgements = self._known(judgements, docs=docs, queries=queries)
+        collection = Collection(
+            name=self.name or folder.resolve().name,
+            docs=tuple(docs.values()),
+            queries=tuple(queries.values()),
+            qrels=Qrels.of(judgements, parts=_checked_parts(parts, judgements, parts_file)),
+            language=None if self.language == "auto" else self.language,
+            max_grade=self.max_grade,
+            notes=tuple(_notes(docs, queries, judgements)),
+        )
+        return collection if self.limit is None else collection.limited(self.limit)
+
+    def _known(
+        self, judgements: dict[str, dict[str, float]], *, docs: Mapping[str, Doc], queries: Mapping[str, Query]
+    ) -> dict[str, dict[str, float]]:
+        strangers = [f"query {query}" for query in judgements if query not in queries]
+        strangers += sorted({f"document {doc}" for pairs in judgements.values() for doc in pairs if doc not in docs})
+        if strangers and self.unknown == "error":
+            raise BenchError(
+                f"collection {self.path}: the judgements name {len(strangers)} ids that do not exist "
+                f"({listing(strangers)}); mend the file, or set collection.unknown=keep (they count as relevant "
+                "documents that nothing can find, as in trec_eval) or collection.unknown=drop"
+            )
+        if self.unknown != "drop":
+            return judgements
+        return {
+            query: {doc: grade for doc, grade in pairs.items() if doc in docs}
+            for query, pairs in judgements.items()
+            if query in queries
+        }
+
+
+@dataclass
+class Problems:
+    """What is wrong with some files, gathered so that all of it is told at once."""
+
+    found: list[str] = field(default_factory=list)
+
+    def add(self, path: Path, line: int, problem: str) -> None:
+        """Note a problem of a line (from 1; 0: of the whole file)."""
+        self.found.append(f"{path}:{line}: {problem}" if line else f"{path}: {problem}")
+
+    def __bool__(self) -> bool:
+        return bool(self.found)
+
+    def raise_any(self, what: str) -> None:
+        """One error for all of them."""
+        if self.found:
+            more = len(self.found) - MOST_PROBLEMS
+            lines = self.found[:MOST_PROBLEMS] + ([f"and {more} more"] if more > 0 else [])
+            raise BenchError(f"{what} has {len(self.found)} problems:\n  " + "\n  ".join(lines))
+
+
+def _file(folder: Path, name: str, problems: Problems) -> Path | None:
+    for path in (folder / name, folder / f"{name}.gz"):
+        if path.is_file():
+            return path
+    problems.add(folder / name, 0, "the file is missing (it may also end in .gz)")
+    return None
+
+
+def _lines(path: Path, problems: Problems) -> Iterator[tuple[int, str]]:
+    """Numbered lines that are not blank, without byte-order mark or line end."""
+    opened = gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb")
+    try:
+        with opened as stream:
+            for number, raw in enumerate(stream, 1):
+                try:
+                    line = raw.decode("utf-8-sig" if number == 1 else "utf-8").rstrip("\r\n")
+                except UnicodeDecodeError as error:
+                    problems.add(path, number, f"not UTF-8: {error.reason} at byte {error.start}")
+                    continue
+                if line.strip():
+                    yield number, line
+    except (OSError, EOFError) as error:
+        problems.add(path, 0, f"cannot be read to its end: {error}")
+
+
+def _items(path: Path | None, make: Callable[[dict[str, Any]], Item], problems: Problems) -> dict[str, Item]:
+    items: dict[str, Item] = {}
+    lines: dict[str, int] = {}
+    for number, line in _lines(path, problems) if path else ():
+        assert path is not None
+        try:
+            item = make(json.loads(line))
+        except json.JSONDecodeError as error:
+            problems.add(path, number, f"not JSON: {error.msg} at column {error.colno}")
+            continue
+        except BenchError as error:
+            problems.add(path, number, str(error))
+            continue
+        if item.id in items:
+            problems.add(path, number, f"id '{item.id}' stands already on line {lines[item.id]}")
+        else:
+            items[item.id], lines[item.id] = item, number
+    return items
+
+
+def _doc(record: dict[str, Any]) -> Doc:
+    known = _record(record)
+    title = record.get("title") or ""
+    if not isinstance(title, str):
+        raise BenchError("its title is no text")
+    return Doc(**known, title=title)
+
+
+def _query(record: dict[str, Any]) -> Query:
+    return Query(**_record(record))
+
+
+def _record(record: Any) -> dict[str, Any]:
+    if not isinstance(record, dict):
+        raise BenchError("not a JSON object")
+    identifier = record.get("_id", record.get("id"))
+    if isinstance(identifier, bool) or not isinstance(identifier, (str, int)) or str(identifier).strip() == "":
+        raise BenchError("it has no _id")
+    text = record.get("text")
+    if not isinstance(text, str):
+        raise BenchError("it has no text")
+    metadata = record.get("metadata") or {}
+    if not isinstance(metadata, dict):
+        raise BenchError("its metadata is no JSON object")
+    return {"id": str(identifier), "text": text, "metadata": metadata}
+
+
+def _judgements(path: Path | None, problems: Problems) -> dict[str, dict[str, float]]:
+    judgements: dict[str, dict[str, float]] = {}
+    lines: dict[tuple[str, str], int] = {}
+    for number, fields in _rows(path, ("query-id", "corpus-id", "score"), problems):
+        assert path is not None
+        query, doc, text = fields
+        try:
+            grade = float(text)
+        except ValueError:
+            grade = math.nan
+        if not math.isfinite(grade):
+            problems.add(path, number, f"'{text}' is no grade")
+        elif (query, doc) in lines and judgements[query][doc] != grade:
+            first = lines[query, doc]
+            problems.add(path, number, f"{query} / {doc} has grade {grade:g} here and another on line {first}")
+        else:
+            judgements.setdefault(query, {})[doc] = grade
+            lines.setdefault((query, doc), number)
+    return judgements
+
+
+def _parts(path: Path, problems: Problems) -> dict[str, dict[str, list[str]]]:
+    parts: dict[str, dict[str, list[str]]] = {}
+    for _, (query, part, doc) in _rows(path, ("query-id", "part", "corpus-id"), problems):
+        parts.setdefault(query, {}).setdefault(part, []).append(doc)
+    return parts
+
+
+def _rows(path: Path | None, header: tuple[str, ...], problems: Problems) -> Iterator[tuple[int, list[str]]]:
+    """The rows of a tab-separated file of three columns; its header may be missing."""
+    for number, line in _lines(path, problems) if path else ():
+        assert path is not None
+        fields = [text.strip() for text in next(csv.reader([line], delimiter="\t", quoting=csv.QUOTE_NONE))]
+        if tuple(fields) == header:
+            continue
+        if len(fields) != len(header):
+            problems.add(path, number, f"{len(fields)} columns, not {len(header)} ({', '.join(header)}), separated by tabs")
+        else:
+            yield number, fields
+
+
+def _checked_parts(
+    parts: dict[str, dict[str, list[str]]], judgements: dict[str, dict[str, float]], path: Path
+) -> dict[str, dict[str, list[str]]]:
+    """The parts of the judged queries, refused where a document covers a part without answering the query."""
+    wrong = [
+        f"{query} / {part} / {doc}"
+        for query, listed in parts.items()
+        if query in judgements
+        for part, docs in listed.items()
+        for doc in docs
+        if judgements[query].get(doc, 0) < 1
+    ]
+    if wrong:
+        raise BenchError(f"{path}: documents cover a part but are not judged relevant: {listing(wrong)}")
+    return {query: listed for query, listed in parts.items() if query in judgements}
+
+
+def _notes(
+    docs: Mapping[str, Doc], queries: Mapping[str, Query], judgements: Mapping[str, Mapping[str, float]]
+) -> Iterator[str]:
+    empty = [doc.id for doc in docs.values() if not doc.contents.strip()]
+    if empty:
+        yield f"{len(empty)} documents without text: {listing(empty, most=5)}"
+    equal = len(docs) - len({doc.contents for doc in docs.values()})
+    if equal:
+        yield f"{equal} documents repeat the text of another"
+    silent = [query.id for query in queries.values() if not query.text.strip()]
+    if silent:
+        yield f"{len(silent)} queries without text: {listing(silent, most=5)}"
+    unjudged = [query for query in queries if query not in judgements]
+    if unjudged:
+        yield f"{len(unjudged)} of {len(queries)} queries have no judgement and are left out of every mean"

@@ -1,0 +1,95 @@
+"""Judgements: which document answers which query, how well, and which part of the answer it covers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from bench.errors import BenchError, listing
+from bench.identity import digest
+
+
+@dataclass(frozen=True, eq=False)
+class Qrels:
+    """One row a judged pair, sorted by query and document; what has no row is unjudged.
+
+    A grade of 1 or more is relevant, 0 judged and not relevant; negative grades give no gain, fractions are
+    kept. `parts` lists, for the queries that have several, which documents cover each part of the answer.
+    """
+
+    query_ids: tuple[str, ...]
+    doc_ids: tuple[str, ...]
+    grades: npt.NDArray[np.float64]
+    parts: Mapping[str, Mapping[str, tuple[str, ...]]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        pairs = list(zip(self.query_ids, self.doc_ids, strict=True))
+        if len(pairs) != len(self.grades):
+            raise ValueError(f"{len(pairs)} pairs and {len(self.grades)} grades")
+        if len(set(pairs)) != len(pairs):
+            twice = sorted({pair for pair in pairs if pairs.count(pair) > 1})
+            raise BenchError(f"pairs judged twice: {listing(f'{q} / {d}' for q, d in twice)}")
+        wrong = [f"{q} / {d}" for (q, d), grade in zip(pairs, self.grades, strict=True) if not math.isfinite(grade)]
+        if wrong:
+            raise BenchError(f"grades that are no number: {listing(wrong)}")
+        order = sorted(range(len(pairs)), key=pairs.__getitem__)
+        object.__setattr__(self, "query_ids", tuple(pairs[i][0] for i in order))
+        object.__setattr__(self, "doc_ids", tuple(pairs[i][1] for i in order))
+        object.__setattr__(self, "grades", np.asarray(self.grades, np.float64)[order])
+        object.__setattr__(self, "parts", {query: dict(parts) for query, parts in sorted(self.parts.items())})
+
+    @classmethod
+    def of(
+        cls,
+        judgements: Mapping[str, Mapping[str, float]],
+        *,
+        parts: Mapping[str, Mapping[str, Iterable[str]]] | None = None,
+    ) -> Qrels:
+        """Qrels from `{query: {document: grade}}` and `{query: {part: documents}}`."""
+        rows = [(query, doc, grade) for query, docs in judgements.items() for doc, grade in docs.items()]
+        return cls(
+            tuple(query for query, _, _ in rows),
+            tuple(doc for _, doc, _ in rows),
+            np.array([grade for _, _, grade in rows], np.float64),
+            {q: {part: tuple(docs) for part, docs in ps.items()} for q, ps in (parts or {}).items()},
+        )
+
+    def __len__(self) -> int:
+        return len(self.grades)
+
+    @cached_property
+    def judged_queries(self) -> tuple[str, ...]:
+        """Queries with at least one judgement, ascending."""
+        return tuple(sorted(set(self.query_ids)))
+
+    @cached_property
+    def digest(self) -> str:
+        """A name for these judgements and parts."""
+        rows = zip(self.query_ids, self.doc_ids, self.grades.tolist(), strict=True)
+        lines = [f"{query}\t{doc}\t{grade!r}" for query, doc, grade in rows]
+        lines += [f"{q}\t{part}\t{' '.join(docs)}" for q, ps in self.parts.items() for part, docs in ps.items()]
+        return digest(*lines)
+
+    @cached_property
+    def by_query(self) -> dict[str, dict[str, float]]:
+        """The judgements as `{query: {document: grade}}`."""
+        nested: dict[str, dict[str, float]] = {}
+        for query, doc, grade in zip(self.query_ids, self.doc_ids, self.grades.tolist(), strict=True):
+            nested.setdefault(query, {})[doc] = grade
+        return nested
+
+    def of_queries(self, queries: Iterable[str]) -> Qrels:
+        """The judgements of these queries alone."""
+        kept = set(queries)
+        rows = [i for i, query in enumerate(self.query_ids) if query in kept]
+        return Qrels(
+            tuple(self.query_ids[i] for i in rows),
+            tuple(self.doc_ids[i] for i in rows),
+            self.grades[rows],
+            {query: parts for query, parts in self.parts.items() if query in kept},
+        )

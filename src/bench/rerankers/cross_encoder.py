@@ -1,0 +1,137 @@
+"""Cross-encoders: a transformer reads query and document together and gives one number."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from bench.errors import BenchError, did_you_mean
+from bench.hub import check_model, model_identity, obtained
+from bench.rerankers.pairs import PairScores
+
+DTYPES = ("float32", "bfloat16", "float16")
+ACTIVATIONS = ("none", "sigmoid")
+
+
+@dataclass(frozen=True, kw_only=True)
+class CrossEncoderScorer:
+    """Any one-score CrossEncoder of sentence-transformers, by hub name or folder (Nogueira and Cho 2019).
+
+    `max_length` counts tokens of the whole pair and is lowered to what the model can read. Only the document
+    is cut to fit. Scores are logits; `activation=sigmoid` maps them to 0..1 in double precision, which keeps
+    their order up to about 36. `device` is one of torch's, auto the first GPU or else the CPU.
+    """
+
+    model: str
+    max_length: int = 512
+    batch_size: int = 32
+    device: str = "auto"
+    dtype: str = "float32"
+    activation: str = "none"
+    revision: str | None = None
+    trust_remote_code: bool = False
+
+    def __post_init__(self) -> None:
+        for name, allowed in (("dtype", DTYPES), ("activation", ACTIVATIONS)):
+            value = getattr(self, name)
+            if value not in allowed:
+                raise BenchError(f"cross_encoder.{name}={value!r}{did_you_mean(str(value), allowed)}")
+        for name in ("max_length", "batch_size"):
+            value = getattr(self, name)
+            if type(value) is not int or value < 1:
+                raise BenchError(f"cross_encoder.{name}={value!r}: a whole number from 1")
+
+    def identity(self) -> str:
+        """The model by its weights, and what changes a score: not the device, not the size of a batch."""
+        return (
+            f"CrossEncoderScorer(model={model_identity(self.model, self.revision)}, "
+            f"max_length={self.max_length}, dtype={self.dtype}, activation={self.activation})"
+        )
+
+    def check(self, _documents: int) -> None:
+        """Unavailable unless the model is here or can be brought."""
+        check_model(
+            self.model,
+            revision=self.revision,
+            kind="the cross-encoder",
+            alternatives="reranker=overlap needs no model; cross_encoder.model also takes a folder, "
+            "such as `bench train reranker` writes",
+        )
+
+    def score(self, queries: Sequence[str], documents: Sequence[str]) -> PairScores:
+        """One logit a pair; BenchError where a query leaves no room for a document."""
+        if not queries:
+            return PairScores(np.zeros(0), np.zeros(0, np.int32))
+        model = _loaded(obtained(self.model, self.revision), self.device, self.dtype, self.trust_remote_code)
+        longest = min(self.max_length, model.max_seq_length or self.max_length)
+        cut = self._cut(model.tokenizer, queries, documents, longest)
+        # The library cuts the longer of the two by default, which in a short chunk is the question.
+        fit = {"text": {"truncation": "only_second", "max_length": longest}}
+        logits = model.predict(
+            list(zip(queries, documents, strict=True)),
+            batch_size=self.batch_size,
+            show_progress_bar=False,
+            processing_kwargs=fit,
+        ).astype(np.float64)
+        return PairScores(_sigmoid(logits) if self.activation == "sigmoid" else logits, cut)
+
+    def _cut(
+        self, tokenizer: Any, queries: Sequence[str], documents: Sequence[str], longest: int
+    ) -> npt.NDArray[np.int32]:
+        """Tokens of each pair beyond `longest`, int32 [n]."""
+        length_of = _token_counts(tokenizer, [*queries, *documents])
+        of_query = np.array([length_of[query] for query in queries]) + tokenizer.num_special_tokens_to_add(
+            pair=True
+        )
+        if of_query.max() >= longest:
+            query = queries[int(of_query.argmax())]
+            raise BenchError(
+                f"a query of {of_query.max()} tokens leaves no room for a document in {longest}, and queries "
+                f"are never cut: {query[:60]!r}… Raise cross_encoder.max_length or take a model that reads more"
+            )
+        of_pair = of_query + np.array([length_of[document] for document in documents])
+        cut: npt.NDArray[np.int32] = np.maximum(of_pair - longest, 0).astype(np.int32)
+        return cut
+
+
+@lru_cache(maxsize=2)
+def _loaded(folder: Path, device: str, dtype: str, trust_remote_code: bool) -> Any:
+    """The model, kept between jobs."""
+    # Loads torch and transformers, seconds of it: only when a pair is really scored.
+    from sentence_transformers import CrossEncoder
+    from torch import nn
+
+    model = CrossEncoder(
+        str(folder),
+        device=None if device == "auto" else device,
+        trust_remote_code=trust_remote_code,
+        local_files_only=not trust_remote_code,  # such code may live in another repository of the hub
+        model_kwargs={"dtype": dtype},
+        activation_fn=nn.Identity(),
+    )
+    if model.num_labels != 1:
+        raise BenchError(
+            f"the model in {folder.name} gives {model.num_labels} scores a pair; a reranker gives one"
+        )
+    # In half precision the last layer would round 20.1 and 20.0 to one score.
+    heads = [
+        name for name, layer in model.named_modules() if type(layer) is nn.Linear and layer.out_features == 1
+    ]
+    model.set_keep_in_fp32_modules(heads if dtype != "float32" else [])
+    return model
+
+
+def _token_counts(tokenizer: Any, texts: Sequence[str]) -> dict[str, int]:
+    distinct = list(dict.fromkeys(texts))
+    encoded = tokenizer(distinct, add_special_tokens=False, truncation=False, verbose=False)["input_ids"]
+    return {text: len(tokens) for text, tokens in zip(distinct, encoded, strict=True)}
+
+
+def _sigmoid(logits: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    return 1 / (1 + np.exp(-logits))

@@ -1,0 +1,75 @@
+"""Hybrid retrieval: several retrievers side by side, their rankings fused."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from bench.collection import Doc, Query
+from bench.errors import BenchError
+from bench.fusion import Fusion
+from bench.retrievers import Index, Retriever
+from bench.run import Run
+
+
+@dataclass(frozen=True, kw_only=True)
+class Side:
+    """One retriever of several: how many candidates it brings, and how much they weigh."""
+
+    retriever: Retriever
+    depth: int = 100
+    weight: float = 1.0
+
+    def __post_init__(self) -> None:
+        if type(self.depth) is not int or self.depth < 1:
+            raise BenchError(f"fusion.sides: depth={self.depth!r}: a whole number from 1")
+        if type(self.weight) not in (int, float) or not 0 <= self.weight < math.inf:
+            raise BenchError(f"fusion.sides: weight={self.weight!r}: a number from 0")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Hybrid:
+    """Any retrievers fused. Each is searched at its own depth, so what is asked of the whole only cuts it."""
+
+    sides: Mapping[str, Side]
+    fusion: Fusion
+
+    def __post_init__(self) -> None:
+        if not any(side.weight > 0 for side in self.sides.values()):
+            raise BenchError("fusion.sides: at least one side with a weight above 0 is needed")
+        for name in self.sides:
+            # The names become columns of the run, beside those of a reranker.
+            if not re.fullmatch(r"[A-Za-z0-9_]+", name) or name in ("first", "rerank"):
+                raise BenchError(
+                    f"fusion.sides.{name}: a side is named by letters, digits and _, and not first or rerank"
+                )
+
+    def index(self, docs: Sequence[Doc]) -> HybridIndex:
+        """Every side's index over the same documents."""
+        return HybridIndex(self, {name: side.retriever.index(docs) for name, side in self.sides.items()})
+
+
+class HybridIndex:
+    """The indexes of all sides."""
+
+    def __init__(self, recipe: Hybrid, indexes: Mapping[str, Index]) -> None:
+        self._recipe = recipe
+        self._indexes = indexes
+
+    def search(self, queries: Sequence[Query], depth: int) -> Run:
+        """The best `depth` documents of all sides; a side's rank and score stand as the stage of its name."""
+        sides = self._recipe.sides
+        runs = {name: index.search(queries, sides[name].depth) for name, index in self._indexes.items()}
+        weights = {name: side.weight for name, side in sides.items()}
+        return self._recipe.fusion.fuse(runs, weights, depth=depth)
+
+    def facts(self) -> dict[str, object]:
+        """The facts of each side under its name; their parameters and the bytes of all of them together."""
+        sides = {name: index.facts() for name, index in self._indexes.items()}
+        return {
+            "parameters": {name: facts.get("parameters") for name, facts in sides.items()},
+            "index_bytes": sum(size for side in sides.values() if isinstance(size := side["index_bytes"], int)),
+            "sides": sides,
+        }

@@ -1,0 +1,138 @@
+"""A whole command: plan its jobs, check all parts first, let a launcher run them, time them, rebuild the tables."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from omegaconf import DictConfig
+
+from bench import timing
+from bench.artifacts import OUTPUTS, JobFolder, merge, write_json
+from bench.config import Collections, Job, job_of
+from bench.errors import BenchError
+from bench.latency import is_timed, measure
+from bench.pipeline import digests, folder_of, is_done, record_failure
+from bench.progress import watching
+
+
+@dataclass
+class Planned:
+    """A job of the sweep, what composes it again, and why it cannot run, where it cannot."""
+
+    job: Job
+    overrides: tuple[str, ...]
+    refused: BenchError | None = None
+
+    @property
+    def folder(self) -> JobFolder:
+        """Where the job is written."""
+        return folder_of(self.job)
+
+
+@dataclass
+class Sweep:
+    """The jobs of one command; equal ones are one, at all the k they ask for."""
+
+    planned: list[Planned]
+    earlier: dict[str, int] = field(default_factory=dict)
+    left_out: int = 0
+    dry: str | None = None
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What loading the collections found worth saying."""
+        return tuple(dict.fromkeys(f"{p.job.collection.name}: {n}" for p in self.planned for n in p.job.collection.notes))
+
+    @classmethod
+    def plan(cls, composed: Sequence[tuple[Sequence[str], DictConfig]]) -> Sweep:
+        """Make and check every job; BenchError where the request is wrong or nothing of it can run."""
+        load = Collections()
+        planned: dict[str, Planned] = {}
+        for overrides, cfg in composed:
+            job = job_of(cfg, load=load)
+            if twin := planned.get(job.id):
+                job = replace(job, ks=tuple(sorted({*job.ks, *twin.job.ks})))
+            planned[job.id] = Planned(job, (*overrides, f"k=[{','.join(map(str, job.ks))}]"))
+        for one in planned.values():
+            try:
+                one.job.system.check(len(one.job.collection.docs))
+            except BenchError as error:
+                one.refused = error
+        sweep = cls(list(planned.values()))
+        refused = [one for one in sweep.planned if one.refused]
+        if len(refused) == len(sweep.planned):
+            reasons = dict.fromkeys(f"{one.job.label}: {one.refused}" for one in refused)
+            raise BenchError("nothing can run:\n  " + "\n  ".join(reasons) if len(reasons) > 1 else next(iter(reasons)))
+        return sweep
+
+    @property
+    def folder(self) -> Path:
+        """The folder of the sweep."""
+        return OUTPUTS / self.planned[0].job.name
+
+    def prepare(self) -> None:
+        """Record the jobs that cannot run."""
+        for one in self.planned:
+            if one.refused:
+                with one.folder.locked():
+                    record_failure(one.job, one.folder, one.refused)
+
+    def todo(self) -> list[Planned]:
+        """Jobs that can run and have not been done."""
+        return [one for one in self.planned if not one.refused and not is_done(one.job)]
+
+    def waiting(self) -> list[tuple[str, ...]]:
+        """The overrides of the jobs to run, for a launcher."""
+        todo = self.todo()
+        self.earlier = {one.job.id: one.folder.stamp for one in todo}
+        return [one.overrides for one in todo]
+
+    @contextmanager
+    def progress(self) -> Iterator[None]:
+        """One bar for all the jobs that run, wherever they run: it watches for their results."""
+        folders = {one.job.label: one.folder for one in self.planned if one.job.id in self.earlier}
+        with watching(folders):
+            yield
+
+    def returned(self, results: Sequence[Any]) -> None:
+        """Record what a launcher could not bring to an end (a job records its own failures)."""
+        for one, result in zip([p for p in self.planned if p.job.id in self.earlier], results, strict=True):
+            if one.folder.stamp == self.earlier[one.job.id]:
+                error = getattr(result, "_return_value", None)
+                gone = error if isinstance(error, BaseException) else BenchError("its process ended without a result")
+                with one.folder.locked():
+                    record_failure(one.job, one.folder, gone)
+
+    def finish(self) -> None:
+        """Time what has not been timed, rebuild the tables, and record what this command asked."""
+        measure([one.job for one in self.planned if not one.refused])
+        state = {one.job.collection.name: tuple(digests(one.job).values()) for one in self.planned}
+        merged = merge(self.folder, state=state)
+        self.left_out = merged.left_out
+        jobs = [{"system_id": p.job.system_id, "folder": p.job.folder_name, "ks": p.job.ks} for p in self.planned]
+        record = {"command": sys.argv[1:], "finished": timing.now(), "left_out": self.left_out, "jobs": jobs}
+        write_json(record)(self.folder / "command.json")
+        outcome.set(self)
+
+    def dry_run(self) -> None:
+        """Say what would be done."""
+        todo = {one.job.id for one in self.todo()}
+        lines = [f"{len(self.planned)} jobs, {sum(len(p.job.ks) for p in self.planned)} cells, into {self.folder}"]
+        for one in self.planned:
+            state = str(one.refused) if one.refused else "to do" if one.job.id in todo else "done already"
+            lines.append(f"  {one.job.label} on {one.job.collection.name}, k={list(one.job.ks)}: {state}")
+        timed = [one.job for one in self.planned if not one.refused and not is_timed(one.job)]
+        seconds = sum(job.timing.seconds for job in timed if job.timing.enabled)
+        lines.append(f"the latency pass takes up to {seconds / 60:.1f} minutes" if seconds else "nothing is left to time")
+        self.dry = "\n".join(lines)
+        outcome.set(self)
+
+
+outcome: ContextVar[Sweep | None] = ContextVar("outcome", default=None)
+"""The last sweep of this process: Hydra gives nothing back from one, so it is left here."""

@@ -1,0 +1,154 @@
+"""Tables for a terminal: systems by k, the lenses side by side, and the slices of one system."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+import pandas as pd
+from rich.box import SIMPLE_HEAD
+from rich.console import Console, Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from bench.metrics import MEASURES
+
+
+
+class Results(Protocol):
+    """What a command found: see `bench.api.Results`."""
+
+    folder: Path
+    left_out: int
+    notes: tuple[str, ...]
+    plan: str | None
+
+    @property
+    def grid(self) -> pd.DataFrame: ...
+    @property
+    def per_query(self) -> pd.DataFrame: ...
+    def queries(self, collection: str) -> dict[str, dict[str, Any]]: ...
+
+
+LENSES = ("recall", "ndcg", "precision", "mrr")
+"""The measures that are shown first: what is found, in which order, among how much noise, how soon."""
+
+
+def comparison(grid: pd.DataFrame, *, width: int = 100) -> RenderableType:
+    """Rows systems, columns k, one block a lens, latency last; the best of a column is marked with a star.
+
+    The blocks stand side by side as far as `width` characters allow.
+    """
+    tables: list[RenderableType] = []
+    for name, cells in grid[grid["status"] == "ok"].groupby("collection", sort=True):
+        systems = list(dict.fromkeys(cells["system"]))
+        ks = sorted(cells["k"].unique())
+        label = min(max(map(len, (*systems, "system"))), 44)
+        room = max(1, (width - label - 12) // (7 * len(ks) + 1))
+        lenses = [lens for lens in LENSES if cells[lens].notna().any()]
+        counts = cells["queries"].agg(["min", "max"]).astype(int)
+        queries = str(counts["max"]) if counts["min"] == counts["max"] else f"{counts['min']} to {counts['max']}"
+        tables.append(Text(f"{name}: {queries} queries", style="bold"))
+        for start in range(0, len(lenses), room):
+            blocks = lenses[start : start + room]
+            tables.append(_block(cells, systems, ks, blocks, label=label, latency=start + room >= len(lenses)))
+    return Group(*tables)
+
+
+def _block(
+    cells: pd.DataFrame, systems: Sequence[str], ks: Sequence[int], lenses: Sequence[str], *, label: int, latency: bool
+) -> Table:
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
+    table.add_column("system", width=label, overflow="fold", no_wrap=False)
+    columns = [(lens, k) for lens in lenses for k in ks]
+    for lens, k in columns:
+        table.add_column(MEASURES[lens].at(k), justify="right", no_wrap=True)
+    timed = latency and cells["latency_p50_ms"].notna().any()
+    if timed:
+        table.add_column("ms p50", justify="right", no_wrap=True)
+    values = {(row["system"], row["k"]): row for row in cells.to_dict("records")}
+    best = {(lens, k): cells.loc[cells["k"] == k, lens].max() for lens, k in columns}
+    for system in systems:
+        figures = [_figure(values.get((system, k), {}).get(lens), best[lens, k], len(systems)) for lens, k in columns]
+        if timed:
+            deepest = next((values[system, k] for k in reversed(ks) if (system, k) in values), {})
+            figures.append(Text(_milliseconds(deepest.get("latency_p50_ms"))))
+        table.add_row(system, *figures)
+    return table
+
+
+def _figure(value: float | None, best: float, systems: int) -> Text:
+    if value is None or pd.isna(value):
+        return Text("-")
+    # Equal as printed is equal: a star that a fourth decimal decides would say more than the table shows.
+    top = systems > 1 and f"{value:.3f}" == f"{best:.3f}"
+    return Text(f"{value:.3f}{'*' if top else ' ' if systems > 1 else ''}", style="bold" if top else "")
+
+
+def _milliseconds(value: float | None) -> str:
+    if value is None or pd.isna(value):
+        return "-"
+    return f"{value:.1f}" if value < 100 else f"{value:.0f}"
+
+
+def slices(per_query: pd.DataFrame, *, by: Mapping[str, str], k: int) -> Table:
+    """The lenses of one system at one k by a property of the queries, with the number of queries in each."""
+    cells = per_query[per_query["k"] == k].assign(slice=lambda frame: frame["query_id"].map(by))
+    lenses = [lens for lens in (*LENSES, "complete") if cells[lens].notna().any()]
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 2, 0, 0))
+    table.add_column("query type")
+    table.add_column("queries", justify="right")
+    for lens in lenses:
+        table.add_column(MEASURES[lens].at(k), justify="right")
+    counted = cells[cells["ndcg"].notna()]
+    for name, rows in counted.groupby("slice", sort=True):
+        table.add_row(str(name), str(len(rows)), *(_mean(rows[lens]) for lens in lenses))
+    table.add_row("all", str(len(counted)), *(_mean(counted[lens]) for lens in lenses), style="bold")
+    return table
+
+
+def _mean(values: pd.Series) -> str:
+    return f"{values.mean():.3f}" if values.notna().any() else "-"
+
+
+def troubles(grid: pd.DataFrame) -> list[str]:
+    """One line for every cell that failed or was skipped."""
+    wrong = grid[grid["status"] != "ok"]
+    return [f"{row['status']}: {row['system']} on {row['collection']}: {row['reason']}" for row in wrong.to_dict("records")]
+
+
+def shown(content: RenderableType) -> None:
+    """Print to standard output: plain where it is no terminal, at least 100 columns wide."""
+    console = Console(highlight=False)
+    if not console.is_terminal:
+        console = Console(highlight=False, width=max(100, console.width), no_color=True)
+    console.print(content)
+
+
+def told(results: Results) -> int:
+    """Print what a command found; 1 if a cell failed, else 0."""
+    if results.plan is not None:
+        print(results.plan)
+        return 0
+    grid = results.grid
+    if (grid["status"] == "ok").any():
+        shown(comparison(grid))
+    for cell, queries in _single(results):
+        types = {query: str(about["metadata"].get("type", "")) for query, about in queries.items()}
+        if any(types.values()):
+            shown(slices(results.per_query, by=types, k=int(cell["k"])))
+    for line in (*results.notes, *troubles(grid)):
+        print(line, file=sys.stderr)
+    if results.left_out:
+        print(f"{results.left_out} jobs of an earlier state of a collection left out", file=sys.stderr)
+    print(f"{results.folder}/grid.parquet")
+    return 1 if (grid["status"] == "failed").any() else 0
+
+
+def _single(results: Results) -> Iterator[tuple[dict[str, Any], dict[str, dict[str, Any]]]]:
+    """The deepest cell of the one job, with its queries; nothing for a sweep."""
+    cells = results.grid[results.grid["status"] == "ok"]
+    if cells["system_id"].nunique() == 1 and cells["collection"].nunique() == 1:
+        yield cells.iloc[-1].to_dict(), results.queries(cells.iloc[-1]["collection"])
