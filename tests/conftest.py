@@ -21,7 +21,9 @@ COLLECTIONS = Path(os.environ.get("BENCH_COLLECTIONS", Path(__file__).parents[2]
 def make_run(rankings: Mapping[str, Sequence[str] | Mapping[str, float]], docs: Sequence[str] = ()) -> Run:
     """A run from rankings, best first, or from scores by document."""
     scored = {
-        query: dict(ranking) if isinstance(ranking, Mapping) else {doc: -float(i) for i, doc in enumerate(ranking)}
+        query: dict(ranking)
+        if isinstance(ranking, Mapping)
+        else {doc: -float(i) for i, doc in enumerate(ranking)}
         for query, ranking in rankings.items()
     }
     ids = Ids({*docs, *(doc for ranking in scored.values() for doc in ranking)})

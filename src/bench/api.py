@@ -16,11 +16,14 @@ import pandas as pd
 from hydra import main as hydra_main
 from hydra.core.global_hydra import GlobalHydra
 from hydra.core.hydra_config import HydraConfig
+from hydra.errors import HydraException
 from omegaconf import DictConfig, OmegaConf
+from omegaconf.errors import OmegaConfBaseException
 
-from bench.config import Collections, conf_folder, explained, job_of
+from bench.config import conf_folder, explained
 from bench.errors import BenchError
 from bench.grid import GRID, PER_QUERY, read_table
+from bench.job import Collections, job_of
 from bench.pipeline import run_job
 from bench.sweep import outcome
 
@@ -49,7 +52,9 @@ class Results:
     def queries(self, collection: str) -> dict[str, dict[str, Any]]:
         """The queries of a collection as they were when its jobs ran, by id."""
         wanted = set(self.per_query.loc[self.per_query["collection"] == collection, "query_id"])
-        for path in sorted(self.folder.glob("collections/*/queries.jsonl"), key=lambda p: -p.stat().st_mtime_ns):
+        for path in sorted(
+            self.folder.glob("collections/*/queries.jsonl"), key=lambda p: -p.stat().st_mtime_ns
+        ):
             queries = {query["_id"]: query for query in map(json.loads, path.read_text().splitlines())}
             if wanted <= queries.keys():
                 return queries
@@ -80,9 +85,7 @@ def run(*overrides: str) -> Results:
         outcome.set(None)
         try:
             hydra_main(config_path=str(conf_folder()), config_name="config", version_base="1.3")(task)()
-        except BenchError:
-            raise
-        except Exception as error:
+        except (HydraException, OmegaConfBaseException) as error:
             raise explained(error) from error
     sweep = outcome.get()
     if sweep is None:
@@ -103,7 +106,8 @@ def task(cfg: DictConfig) -> None:
 def _as_command(overrides: Sequence[str]) -> Iterator[None]:
     """Hydra reads the command line and swallows exceptions unless told otherwise: tell it."""
     argv, full = sys.argv, os.environ.get("HYDRA_FULL_ERROR")
-    sys.argv = ["bench", *overrides]
+    # Hydra's parser wants its switches before the first override.
+    sys.argv = ["bench", *sorted(overrides, key=lambda word: word not in ("-m", "--multirun"))]
     os.environ["HYDRA_FULL_ERROR"] = "1"
     GlobalHydra.instance().clear()
     try:

@@ -23,6 +23,8 @@ from bench.identity import digest
 from bench.run import Run
 
 OUTPUTS = Path("outputs")
+Writer = Callable[[Path], object]
+"""Writes one file at the path it is given."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +57,7 @@ class JobFolder:
         with FileLock(locks / f"{self.path.name}.lock"):
             yield
 
-    def write(self, files: Mapping[str, Callable[[Path], object]], *, manifest: Mapping[str, Any]) -> None:
+    def write(self, files: Mapping[str, Writer], *, manifest: Mapping[str, Any]) -> None:
         """Write the named files and then the manifest; what was there under those names is replaced."""
         self.path.mkdir(parents=True, exist_ok=True)
         with contextlib.suppress(FileNotFoundError):
@@ -65,6 +67,10 @@ class JobFolder:
         _beside(self.path / "manifest.json", lambda path: path.write_text(_pretty(manifest)))
         with contextlib.suppress(FileNotFoundError):
             (self.path / "failure.json").unlink()
+
+    def put(self, name: str, write: Writer) -> None:
+        """Write one more file beside those of a finished job."""
+        _beside(self.path / name, write)
 
     def fail(self, record: Mapping[str, Any]) -> None:
         """Record that the job failed or was skipped, and why."""
@@ -77,24 +83,32 @@ class JobFolder:
         return Run.from_table(table, queries=collection.query_ids, docs=collection.doc_ids)
 
 
-def write_table(table: pa.Table) -> Callable[[Path], object]:
+def write_table(table: pa.Table) -> Writer:
     """Write a table as Parquet; the same rows give the same bytes."""
     return lambda path: pq.write_table(table, path, compression="zstd")
 
 
-def write_trec(run: Run, *, tag: str) -> Callable[[Path], object]:
+def write_trec(run: Run, *, tag: str) -> Writer:
     """Write a run in the form of TREC; scores with every digit of their float64."""
 
     def write(path: Path) -> None:
         table = run.to_table()
         columns = (table[name].to_pylist() for name in ("query_id", "doc_id", "rank", "score"))
         with path.open("w", encoding="utf-8") as out:
-            out.writelines(f"{query} Q0 {doc} {rank} {score!r} {tag}\n" for query, doc, rank, score in zip(*columns, strict=True))
+            out.writelines(
+                f"{query} Q0 {doc} {rank} {score!r} {tag}\n"
+                for query, doc, rank, score in zip(*columns, strict=True)
+            )
 
     return write
 
 
-def write_json(value: Any) -> Callable[[Path], object]:
+def write_text(text: str) -> Writer:
+    """Write a text."""
+    return lambda path: path.write_text(text, encoding="utf-8")
+
+
+def write_json(value: Any) -> Writer:
     """Write a value as JSON."""
     return lambda path: path.write_text(_pretty(value))
 
@@ -113,7 +127,10 @@ def keep_collection(folder: Path, collection: Collection, docs: Iterable[str]) -
             return
         target.mkdir(parents=True, exist_ok=True)
         (target / "qrels").mkdir(exist_ok=True)
-        _beside(path, lambda p: p.write_text("".join(_doc_line(doc) for doc in collection.docs if doc.id in wanted)))
+        _beside(
+            path,
+            lambda p: p.write_text("".join(_doc_line(doc) for doc in collection.docs if doc.id in wanted)),
+        )
         queries = ({"_id": q.id, "text": q.text, "metadata": dict(q.metadata)} for q in collection.queries)
         _beside(target / "queries.jsonl", lambda p: p.write_text("".join(_line(query) for query in queries)))
         _beside(target / "qrels" / "test.tsv", lambda p: p.write_text(qrels_tsv(collection)))
@@ -131,12 +148,19 @@ def qrels_tsv(collection: Collection) -> str:
     """The qrels in the form of BEIR."""
     qrels = collection.qrels
     rows = zip(qrels.query_ids, qrels.doc_ids, qrels.grades, strict=True)
-    return "query-id\tcorpus-id\tscore\n" + "".join(f"{query}\t{doc}\t{grade:g}\n" for query, doc, grade in rows)
+    return "query-id\tcorpus-id\tscore\n" + "".join(
+        f"{query}\t{doc}\t{grade:g}\n" for query, doc, grade in rows
+    )
 
 
 def parts_tsv(collection: Collection) -> str:
     """The parts of the answers, one row a document that covers one."""
-    rows = [(q, part, doc) for q, parts in collection.qrels.parts.items() for part, docs in parts.items() for doc in docs]
+    rows = [
+        (q, part, doc)
+        for q, parts in collection.qrels.parts.items()
+        for part, docs in parts.items()
+        for doc in docs
+    ]
     return "query-id\tpart\tcorpus-id\n" + "".join("\t".join(row) + "\n" for row in rows)
 
 
@@ -148,7 +172,7 @@ class Merged:
     left_out: int
 
 
-def merge(folder: Path, *, state: Mapping[str, tuple[str, str, str]]) -> Merged:
+def merge(folder: Path, *, state: Mapping[str, dict[str, str]]) -> Merged:
     """Rebuild grid.parquet and per_query.parquet of a folder from its jobs, under a lock.
 
     `state` gives, for the collections at hand, the digests of corpus, queries and qrels; jobs of an earlier
@@ -158,11 +182,19 @@ def merge(folder: Path, *, state: Mapping[str, tuple[str, str, str]]) -> Merged:
         jobs = [JobFolder(path) for path in sorted(folder.iterdir()) if path.is_dir() and not _aside(path)]
         finished = [(job, manifest) for job in jobs if (manifest := job.manifest)]
         current = {**_most_common(manifest for _, manifest in finished), **state}
-        kept = [(job, m) for job, m in finished if _state(m) == current[m["collection"]]]
+        kept = [(job, m) for job, m in finished if m["digests"] == current[m["collection"]]]
         grids = [read_table(job.path / "grid.parquet", GRID) for job, _ in kept]
-        failed = [f["row"] for job in jobs if (f := job.failure) and not job.manifest and _of(f, current)]
+        failed = [
+            row
+            for job in jobs
+            if not job.manifest
+            for row in (job.failure or {}).get("rows", ())
+            if _of(row, current)
+        ]
         whole = concatenated([*grids, MetricGrid.of(failed).table] if failed else grids, GRID)
-        per_query = concatenated([read_table(job.path / "per_query.parquet", PER_QUERY) for job, _ in kept], PER_QUERY)
+        per_query = concatenated(
+            [read_table(job.path / "per_query.parquet", PER_QUERY) for job, _ in kept], PER_QUERY
+        )
         _beside(folder / "grid.parquet", write_table(whole))
         _beside(folder / "per_query.parquet", write_table(per_query))
         return Merged(MetricGrid(whole), len(finished) - len(kept))
@@ -172,25 +204,19 @@ def _aside(path: Path) -> bool:
     return path.name.startswith(".") or path.name == "collections"
 
 
-def _state(manifest: Mapping[str, Any]) -> tuple[str, str, str]:
-    digests = manifest["digests"]
-    return digests["corpus"], digests["queries"], digests["qrels"]
-
-
-def _most_common(manifests: Iterable[Mapping[str, Any]]) -> dict[str, tuple[str, str, str]]:
-    states: dict[str, list[tuple[str, str, str]]] = {}
+def _most_common(manifests: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, str]]:
+    states: dict[str, list[dict[str, str]]] = {}
     for manifest in manifests:
-        states.setdefault(manifest["collection"], []).append(_state(manifest))
-    return {name: max(sorted(set(found)), key=found.count) for name, found in states.items()}
+        states.setdefault(manifest["collection"], []).append(manifest["digests"])
+    return {name: max(found, key=found.count) for name, found in states.items()}
 
 
-def _of(failure: Mapping[str, Any], current: Mapping[str, tuple[str, str, str]]) -> bool:
-    row = failure["row"]
-    state = (row["corpus_digest"], row["queries_digest"], row["qrels_digest"])
+def _of(row: Mapping[str, Any], current: Mapping[str, dict[str, str]]) -> bool:
+    state = {what: row[f"{what}_digest"] for what in ("corpus", "queries", "qrels")}
     return current.get(row["collection"], state) == state
 
 
-def _beside(path: Path, write: Callable[[Path], object]) -> None:
+def _beside(path: Path, write: Writer) -> None:
     """Write a file beside its place and rename it there, so that nobody ever reads half of one."""
     handle, name = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)
     os.close(handle)
@@ -209,7 +235,9 @@ def _json(path: Path) -> dict[str, Any] | None:
     except FileNotFoundError:
         return None
     except ValueError as error:
-        raise BenchError(f"{path} is damaged ({error}); delete its folder and run the command again") from error
+        raise BenchError(
+            f"{path} is damaged ({error}); delete its folder and run the command again"
+        ) from error
     return found if isinstance(found, dict) else None
 
 
@@ -223,5 +251,3 @@ def _line(value: Mapping[str, Any]) -> str:
 
 def _doc_line(doc: Doc) -> str:
     return _line({"_id": doc.id, "title": doc.title, "text": doc.text, "metadata": dict(doc.metadata)})
-
-

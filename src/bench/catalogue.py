@@ -26,5 +26,7 @@ def _group(group: str) -> str:
 
 
 def _when(file: Path) -> str:
-    comments = [line.removeprefix("#").strip() for line in file.read_text().splitlines() if line.startswith("#")]
+    comments = [
+        line.removeprefix("#").strip() for line in file.read_text().splitlines() if line.startswith("#")
+    ]
     return next((comment for comment in comments if comment and not comment.startswith("@package")), "")

@@ -1,4 +1,4 @@
-"""The command line: a verb or overrides in, a table out, and an exit code: 0 done, 1 something failed, 2 asked wrongly."""
+"""The command line: a verb or overrides in, a table out, and an exit code."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def _hydra(overrides: list[str]) -> int:
     from bench.config import conf_folder
 
     sys.argv = ["bench", *overrides]
-    hydra_main(config_path=str(conf_folder()), config_name="config", version_base="1.3")(lambda cfg: None)()
+    hydra_main(config_path=str(conf_folder()), config_name="config", version_base="1.3")(lambda _: None)()
     return 0
 
 

@@ -72,9 +72,10 @@ def join(run: Run, qrels: Qrels) -> Gains:
     judged_row = run.docs.rows(qrels.doc_ids).astype(np.int64)
     grades = qrels.grades
 
-    rows = np.full((len(queries), run.depth), -1, np.int64)
+    # At least one place, so that a run without any is one of empty places.
+    rows = np.full((len(queries), max(1, run.depth)), -1, np.int64)
     place = np.array([queries.get(query, -1) for query in run.queries], np.int64)
-    rows[place[place >= 0]] = run.rows[place >= 0]
+    rows[place[place >= 0], : run.depth] = run.rows[place >= 0]
 
     known = judged_row >= 0
     width = len(run.docs) + 1

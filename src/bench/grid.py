@@ -22,6 +22,11 @@ MEASURE_COLUMNS = (
 STAGES = ("encode", "search", "fuse", "rerank")
 
 
+def counts_own(measure: str) -> bool:
+    """Whether a measure has a column `<measure>_queries`: nDCG's is `queries`, and `judged_queries` is taken."""
+    return measure not in ("ndcg", "judged")
+
+
 @dataclass(frozen=True)
 class Column:
     """One column: its type, what it holds, and whether it is measured and so differs from run to run."""
@@ -64,7 +69,11 @@ def _columns() -> tuple[Column, ...]:
         for name in MEASURE_COLUMNS
         for column in (
             Column(name, real, f"The mean of {name} at k."),
-            Column(f"{name}_queries", whole, f"Over how many queries the mean of {name} is."),
+            *(
+                [Column(f"{name}_queries", whole, f"Over how many queries the mean of {name} is.")]
+                if counts_own(name)
+                else []
+            ),
             Column(f"{name}_lo", real, f"Lower end of the 95 % interval of {name}."),
             Column(f"{name}_hi", real, f"Upper end of the 95 % interval of {name}."),
             Column(f"{name}_low", real, f"The least {name} can be, whatever the unjudged documents are."),
@@ -75,18 +84,34 @@ def _columns() -> tuple[Column, ...]:
         column
         for percentile in ("p50", "p95", "p99")
         for column in (
-            Column(f"latency_{percentile}_ms", real, f"{percentile} of one call, end to end, in milliseconds.", True),
-            Column(f"latency_{percentile}_lo", real, f"Lower end of the 95 % interval of {percentile}.", True),
-            Column(f"latency_{percentile}_hi", real, f"Upper end of the 95 % interval of {percentile}.", True),
+            Column(
+                f"latency_{percentile}_ms",
+                real,
+                f"{percentile} of one call, end to end, in milliseconds.",
+                True,
+            ),
+            Column(
+                f"latency_{percentile}_ms_lo", real, f"Lower end of the 95 % interval of {percentile}.", True
+            ),
+            Column(
+                f"latency_{percentile}_ms_hi", real, f"Upper end of the 95 % interval of {percentile}.", True
+            ),
         )
     ]
     stages = [
-        Column(f"latency_{stage}_{percentile}_ms", real, f"{percentile} of the stage {stage} of one call.", True)
+        Column(
+            f"latency_{stage}_{percentile}_ms", real, f"{percentile} of the stage {stage} of one call.", True
+        )
         for stage in STAGES
         for percentile in ("p50", "p95")
     ]
     costs = [
-        Column("index_seconds", real, "Time to make the documents searchable, embedding included; null from cache.", True),
+        Column(
+            "index_seconds",
+            real,
+            "Time to make the documents searchable, embedding included; null from cache.",
+            True,
+        ),
         Column("index_bytes", whole, "What the index occupies."),
         Column("peak_memory_bytes", whole, "Peak resident memory of the process that ran the job.", True),
         Column("context_tokens", real, r"Mean over queries of the tokens (`\w+|[^\w\s]`) in the k chunks."),
@@ -108,7 +133,10 @@ PER_QUERY = (
     Column("seed", pa.int64(), "As in the grid."),
     Column("query_id", pa.string(), "A judged query."),
     Column("k", pa.int64(), "As in the grid."),
-    *(Column(name, pa.float64(), f"{name} at k; null where the query is left out.") for name in MEASURE_COLUMNS),
+    *(
+        Column(name, pa.float64(), f"{name} at k; null where the query is left out.")
+        for name in MEASURE_COLUMNS
+    ),
 )
 
 
@@ -166,10 +194,14 @@ def read_table(path: Path, columns: Sequence[Column]) -> pa.Table:
     try:
         table = pq.read_table(path)
     except (pa.ArrowException, OSError) as error:
-        raise BenchError(f"{path} cannot be read ({error}); delete its folder and run the command again") from error
+        raise BenchError(
+            f"{path} cannot be read ({str(error).splitlines()[0]}); delete its folder and run the command again"
+        ) from error
     expected = _schema(columns)
     if table.schema.remove_metadata() != expected:
-        raise BenchError(f"{path} was written by another version of bench; run the command again with fresh=true")
+        raise BenchError(
+            f"{path} was written by another version of bench; run the command again with fresh=true"
+        )
     return table
 
 
@@ -182,7 +214,9 @@ def _table(rows: Iterable[Mapping[str, Any]], columns: Sequence[Column]) -> pa.T
     unknown = {name for row in every for name in row} - {column.name for column in columns}
     if unknown:
         raise ValueError(f"not columns of the grid: {sorted(unknown)}")
-    return pa.Table.from_pylist([{c.name: row.get(c.name) for c in columns} for row in every], _schema(columns))
+    return pa.Table.from_pylist(
+        [{c.name: row.get(c.name) for c in columns} for row in every], _schema(columns)
+    )
 
 
 def _ordered(table: pa.Table, keys: Sequence[str]) -> pa.Table:

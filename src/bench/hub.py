@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
 
@@ -76,6 +78,20 @@ def check_model(model: str, *, revision: str | None, kind: str, alternatives: st
         reason = _why_not(model, revision)
         if reason:
             raise Unavailable(f"{kind} {model} cannot be had here: {reason}. {alternatives}")
+
+
+@contextmanager
+def no_loading_bar() -> Iterator[None]:
+    """Keep the bar over the tensors of a file, a second's work, off standard error."""
+    from transformers.utils import logging
+
+    shown = logging.is_progress_bar_enabled()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        if shown:
+            logging.enable_progress_bar()
 
 
 def _why_not(model: str, revision: str | None) -> str | None:

@@ -9,12 +9,14 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from bench.cache import Cache, CachedEmbedder, CachedScorer, FreshQueries
+from bench.cache import Cache
+from bench.cached import CachedEmbedder, CachedScorer, FreshQueries, cached
 from bench.collection import Query
-from bench.config import Job
 from bench.identity import map_parts
-from bench.pipeline import add_latency, cache_of, cached_part, folder_of, latency_columns
+from bench.job import Job
+from bench.pipeline import cache_of
 from bench.progress import spinning
+from bench.record import folder_of, latency_columns, record_latency
 from bench.retrievers import Index
 from bench.timing import Call, Clock, Timed, latency
 
@@ -35,13 +37,17 @@ def measure(jobs: Sequence[Job]) -> None:
         return
     with spinning(f"timing {len(waiting)} systems"):
         opened: list[Index] = []
-        cells = {f"{job.id}-{number}": cell for job in waiting for number, cell in enumerate(_cells(job, opened))}
+        cells = {
+            f"{job.id}-{number}": cell for job in waiting for number, cell in enumerate(_cells(job, opened))
+        }
         samples = latency({key: cell.call for key, cell in cells.items()}, seed=waiting[0].seed)
         for index in opened:
             index.close()
     for job in waiting:
         mine = [(k, samples[key]) for key, cell in cells.items() if cell.job is job for k in cell.ks]
-        add_latency(job, pa.concat_tables(t.append_column("k", pa.array([k] * len(t), pa.int64())) for k, t in mine))
+        record_latency(
+            job, pa.concat_tables(t.append_column("k", pa.array([k] * len(t), pa.int64())) for k, t in mine)
+        )
 
 
 def is_timed(job: Job) -> bool:
@@ -52,7 +58,9 @@ def is_timed(job: Job) -> bool:
 def _cells(job: Job, opened: list[Index]) -> list[Cells]:
     """The calls of a job: one a k without a reranker, one for all with one, which always works at its own depth."""
     clock, cache = Clock(), cache_of(job)
-    index = map_parts(job.system.retriever, lambda part: _timed(part, clock, cache)).index(job.collection.docs)
+    index = map_parts(job.system.retriever, lambda part: _timed(part, clock, cache, job.system.depth)).index(
+        job.collection.docs
+    )
     opened.append(index)
     depth = getattr(job.system.reranker, "depth", None)
     reranker = Timed(job.system.reranker, clock) if depth else job.system.reranker
@@ -70,9 +78,10 @@ def _cells(job: Job, opened: list[Index]) -> list[Cells]:
     return [Cells(job, tuple(ks), call(depth)) for ks, depth in groups]
 
 
-def _timed(part: Any, clock: Clock, cache: Cache) -> Any:
-    """A part as it is timed: documents from the cache, queries never."""
-    made = cached_part(part, cache)
+def _timed(part: Any, clock: Clock, cache: Cache, depth: int) -> Any:
+    """A part as it is timed: documents from the cache, queries never, a store as it searched for the stored run."""
+    part = part.at_depth(depth) if hasattr(part, "at_depth") else part
+    made = cached(part, cache)
     if isinstance(made, CachedScorer):
         return part
     if isinstance(made, CachedEmbedder):

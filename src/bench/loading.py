@@ -18,7 +18,7 @@ from bench.qrels import Qrels
 Item = TypeVar("Item", Doc, Query)
 MOST_PROBLEMS = 20
 _POLICIES = ("error", "keep", "drop")
-_LANGUAGES = ("auto", "spanish", "english", "es", "en")
+_LANGUAGES = {"auto": None, "spanish": "spanish", "english": "english", "es": "spanish", "en": "english"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,17 +67,23 @@ class BeirFolder:
             docs=tuple(docs.values()),
             queries=tuple(queries.values()),
             qrels=Qrels.of(judgements, parts=_checked_parts(parts, judgements, parts_file)),
-            language=None if self.language == "auto" else self.language,
+            language=_LANGUAGES[self.language],
             max_grade=self.max_grade,
             notes=tuple(_notes(docs, queries, judgements)),
         )
         return collection if self.limit is None else collection.limited(self.limit)
 
     def _known(
-        self, judgements: dict[str, dict[str, float]], *, docs: Mapping[str, Doc], queries: Mapping[str, Query]
+        self,
+        judgements: dict[str, dict[str, float]],
+        *,
+        docs: Mapping[str, Doc],
+        queries: Mapping[str, Query],
     ) -> dict[str, dict[str, float]]:
         strangers = [f"query {query}" for query in judgements if query not in queries]
-        strangers += sorted({f"document {doc}" for pairs in judgements.values() for doc in pairs if doc not in docs})
+        strangers += sorted(
+            {f"document {doc}" for pairs in judgements.values() for doc in pairs if doc not in docs}
+        )
         if strangers and self.unknown == "error":
             raise BenchError(
                 f"collection {self.path}: the judgements name {len(strangers)} ids that do not exist "
@@ -175,7 +181,11 @@ def _record(record: Any) -> dict[str, Any]:
     if not isinstance(record, dict):
         raise BenchError("not a JSON object")
     identifier = record.get("_id", record.get("id"))
-    if isinstance(identifier, bool) or not isinstance(identifier, (str, int)) or str(identifier).strip() == "":
+    if (
+        isinstance(identifier, bool)
+        or not isinstance(identifier, (str, int))
+        or str(identifier).strip() == ""
+    ):
         raise BenchError("it has no _id")
     text = record.get("text")
     if not isinstance(text, str):
@@ -200,7 +210,9 @@ def _judgements(path: Path | None, problems: Problems) -> dict[str, dict[str, fl
             problems.add(path, number, f"'{text}' is no grade")
         elif (query, doc) in lines and judgements[query][doc] != grade:
             first = lines[query, doc]
-            problems.add(path, number, f"{query} / {doc} has grade {grade:g} here and another on line {first}")
+            problems.add(
+                path, number, f"{query} / {doc} has grade {grade:g} here and another on line {first}"
+            )
         else:
             judgements.setdefault(query, {})[doc] = grade
             lines.setdefault((query, doc), number)
@@ -222,7 +234,11 @@ def _rows(path: Path | None, header: tuple[str, ...], problems: Problems) -> Ite
         if tuple(fields) == header:
             continue
         if len(fields) != len(header):
-            problems.add(path, number, f"{len(fields)} columns, not {len(header)} ({', '.join(header)}), separated by tabs")
+            problems.add(
+                path,
+                number,
+                f"{len(fields)} columns, not {len(header)} ({', '.join(header)}), separated by tabs",
+            )
         else:
             yield number, fields
 

@@ -8,7 +8,15 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    SpinnerColumn,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
 
 from bench.artifacts import JobFolder
 
@@ -35,7 +43,9 @@ def watching(folders: Mapping[str, JobFolder]) -> Iterator[None]:
         def look() -> None:
             while not finished.wait(EVERY):
                 waiting = [label for label, folder in folders.items() if folder.stamp == before[label]]
-                bar.update(task, completed=len(folders) - len(waiting), description=waiting[0] if waiting else "jobs")
+                bar.update(
+                    task, completed=len(folders) - len(waiting), description=waiting[0] if waiting else "jobs"
+                )
 
         watcher = threading.Thread(target=look, daemon=True)
         watcher.start()
@@ -49,11 +59,12 @@ def watching(folders: Mapping[str, JobFolder]) -> Iterator[None]:
 @contextmanager
 def spinning(what: str) -> Iterator[None]:
     """Say what is going on while it lasts."""
-    with Progress(SpinnerColumn(), TextColumn(what), TimeElapsedColumn(), console=_console(), transient=True) as bar:
+    with Progress(
+        SpinnerColumn(), TextColumn(what), TimeElapsedColumn(), console=_console(), transient=True
+    ) as bar:
         bar.add_task(what, total=None)
         yield
 
 
 def _console() -> Console:
     return Console(stderr=True, quiet=not sys.stderr.isatty())
-

@@ -34,7 +34,9 @@ class Qrels:
         if len(set(pairs)) != len(pairs):
             twice = sorted({pair for pair in pairs if pairs.count(pair) > 1})
             raise BenchError(f"pairs judged twice: {listing(f'{q} / {d}' for q, d in twice)}")
-        wrong = [f"{q} / {d}" for (q, d), grade in zip(pairs, self.grades, strict=True) if not math.isfinite(grade)]
+        wrong = [
+            f"{q} / {d}" for (q, d), grade in zip(pairs, self.grades, strict=True) if not math.isfinite(grade)
+        ]
         if wrong:
             raise BenchError(f"grades that are no number: {listing(wrong)}")
         order = sorted(range(len(pairs)), key=pairs.__getitem__)
@@ -72,7 +74,9 @@ class Qrels:
         """A name for these judgements and parts."""
         rows = zip(self.query_ids, self.doc_ids, self.grades.tolist(), strict=True)
         lines = [f"{query}\t{doc}\t{grade!r}" for query, doc, grade in rows]
-        lines += [f"{q}\t{part}\t{' '.join(docs)}" for q, ps in self.parts.items() for part, docs in ps.items()]
+        lines += [
+            f"{q}\t{part}\t{' '.join(docs)}" for q, ps in self.parts.items() for part, docs in ps.items()
+        ]
         return digest(*lines)
 
     @cached_property

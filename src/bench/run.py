@@ -75,7 +75,9 @@ class Run:
     def top(self, depth: int) -> Run:
         """The first places of every ranking."""
         stages = {name: Stage(s.ranks[:, :depth], s.scores[:, :depth]) for name, s in self.stages.items()}
-        return dataclasses.replace(self, rows=self.rows[:, :depth], scores=self.scores[:, :depth], stages=stages)
+        return dataclasses.replace(
+            self, rows=self.rows[:, :depth], scores=self.scores[:, :depth], stages=stages
+        )
 
     def as_stage(self, name: str) -> Run:
         """The same run, remembering under this name where it has put each document and with which score."""

@@ -14,11 +14,11 @@ from omegaconf import DictConfig
 
 from bench import timing
 from bench.artifacts import OUTPUTS, JobFolder, merge, write_json
-from bench.config import Collections, Job, job_of
 from bench.errors import BenchError
+from bench.job import Collections, Job, job_of
 from bench.latency import is_timed, measure
-from bench.pipeline import digests, folder_of, is_done, record_failure
 from bench.progress import watching
+from bench.record import digests, folder_of, is_done, record_failure
 
 
 @dataclass
@@ -47,7 +47,11 @@ class Sweep:
     @property
     def notes(self) -> tuple[str, ...]:
         """What loading the collections found worth saying."""
-        return tuple(dict.fromkeys(f"{p.job.collection.name}: {n}" for p in self.planned for n in p.job.collection.notes))
+        return tuple(
+            dict.fromkeys(
+                f"{p.job.collection.name}: {n}" for p in self.planned for n in p.job.collection.notes
+            )
+        )
 
     @classmethod
     def plan(cls, composed: Sequence[tuple[Sequence[str], DictConfig]]) -> Sweep:
@@ -68,7 +72,9 @@ class Sweep:
         refused = [one for one in sweep.planned if one.refused]
         if len(refused) == len(sweep.planned):
             reasons = dict.fromkeys(f"{one.job.label}: {one.refused}" for one in refused)
-            raise BenchError("nothing can run:\n  " + "\n  ".join(reasons) if len(reasons) > 1 else next(iter(reasons)))
+            raise BenchError(
+                "nothing can run:\n  " + "\n  ".join(reasons) if len(reasons) > 1 else next(iter(reasons))
+            )
         return sweep
 
     @property
@@ -81,7 +87,7 @@ class Sweep:
         for one in self.planned:
             if one.refused:
                 with one.folder.locked():
-                    record_failure(one.job, one.folder, one.refused)
+                    record_failure(one.job, one.refused)
 
     def todo(self) -> list[Planned]:
         """Jobs that can run and have not been done."""
@@ -105,17 +111,23 @@ class Sweep:
         for one, result in zip([p for p in self.planned if p.job.id in self.earlier], results, strict=True):
             if one.folder.stamp == self.earlier[one.job.id]:
                 error = getattr(result, "_return_value", None)
-                gone = error if isinstance(error, BaseException) else BenchError("its process ended without a result")
+                gone = (
+                    error
+                    if isinstance(error, BaseException)
+                    else BenchError("its process ended without a result")
+                )
                 with one.folder.locked():
-                    record_failure(one.job, one.folder, gone)
+                    record_failure(one.job, gone)
 
     def finish(self) -> None:
         """Time what has not been timed, rebuild the tables, and record what this command asked."""
         measure([one.job for one in self.planned if not one.refused])
-        state = {one.job.collection.name: tuple(digests(one.job).values()) for one in self.planned}
+        state = {one.job.collection.name: digests(one.job) for one in self.planned}
         merged = merge(self.folder, state=state)
         self.left_out = merged.left_out
-        jobs = [{"system_id": p.job.system_id, "folder": p.job.folder_name, "ks": p.job.ks} for p in self.planned]
+        jobs = [
+            {"system_id": p.job.system_id, "folder": p.job.folder_name, "ks": p.job.ks} for p in self.planned
+        ]
         record = {"command": sys.argv[1:], "finished": timing.now(), "left_out": self.left_out, "jobs": jobs}
         write_json(record)(self.folder / "command.json")
         outcome.set(self)
@@ -123,13 +135,19 @@ class Sweep:
     def dry_run(self) -> None:
         """Say what would be done."""
         todo = {one.job.id for one in self.todo()}
-        lines = [f"{len(self.planned)} jobs, {sum(len(p.job.ks) for p in self.planned)} cells, into {self.folder}"]
+        lines = [
+            f"{len(self.planned)} jobs, {sum(len(p.job.ks) for p in self.planned)} cells, into {self.folder}"
+        ]
         for one in self.planned:
             state = str(one.refused) if one.refused else "to do" if one.job.id in todo else "done already"
             lines.append(f"  {one.job.label} on {one.job.collection.name}, k={list(one.job.ks)}: {state}")
         timed = [one.job for one in self.planned if not one.refused and not is_timed(one.job)]
         seconds = sum(job.timing.seconds for job in timed if job.timing.enabled)
-        lines.append(f"the latency pass takes up to {seconds / 60:.1f} minutes" if seconds else "nothing is left to time")
+        lines.append(
+            f"the latency pass takes up to {seconds / 60:.1f} minutes"
+            if seconds
+            else "nothing is left to time"
+        )
         self.dry = "\n".join(lines)
         outcome.set(self)
 

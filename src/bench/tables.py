@@ -16,20 +16,35 @@ from rich.text import Text
 from bench.metrics import MEASURES
 
 
-
 class Results(Protocol):
     """What a command found: see `bench.api.Results`."""
 
-    folder: Path
-    left_out: int
-    notes: tuple[str, ...]
-    plan: str | None
+    @property
+    def folder(self) -> Path:
+        """Where it is."""
 
     @property
-    def grid(self) -> pd.DataFrame: ...
+    def grid(self) -> pd.DataFrame:
+        """One row a cell."""
+
     @property
-    def per_query(self) -> pd.DataFrame: ...
-    def queries(self, collection: str) -> dict[str, dict[str, Any]]: ...
+    def per_query(self) -> pd.DataFrame:
+        """One row a query of a cell."""
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the user should hear."""
+
+    @property
+    def left_out(self) -> int:
+        """How many jobs the tables leave out because their collection has changed."""
+
+    @property
+    def plan(self) -> str | None:
+        """What a dry run would have done."""
+
+    def queries(self, collection: str) -> dict[str, dict[str, Any]]:
+        """The queries of a collection by id."""
 
 
 LENSES = ("recall", "ndcg", "precision", "mrr")
@@ -45,20 +60,30 @@ def comparison(grid: pd.DataFrame, *, width: int = 100) -> RenderableType:
     for name, cells in grid[grid["status"] == "ok"].groupby("collection", sort=True):
         systems = list(dict.fromkeys(cells["system"]))
         ks = sorted(cells["k"].unique())
-        label = min(max(map(len, (*systems, "system"))), 44)
-        room = max(1, (width - label - 12) // (7 * len(ks) + 1))
+        label = min(max(map(len, (*systems, "system"))), 40)
+        room = max(1, (width - label - 9) // sum(max(7, len(MEASURES["ndcg"].at(k)) + 1) for k in ks))
         lenses = [lens for lens in LENSES if cells[lens].notna().any()]
         counts = cells["queries"].agg(["min", "max"]).astype(int)
-        queries = str(counts["max"]) if counts["min"] == counts["max"] else f"{counts['min']} to {counts['max']}"
+        queries = (
+            str(counts["max"]) if counts["min"] == counts["max"] else f"{counts['min']} to {counts['max']}"
+        )
         tables.append(Text(f"{name}: {queries} queries", style="bold"))
         for start in range(0, len(lenses), room):
             blocks = lenses[start : start + room]
-            tables.append(_block(cells, systems, ks, blocks, label=label, latency=start + room >= len(lenses)))
+            tables.append(
+                _block(cells, systems, ks, blocks, label=label, latency=start + room >= len(lenses))
+            )
     return Group(*tables)
 
 
 def _block(
-    cells: pd.DataFrame, systems: Sequence[str], ks: Sequence[int], lenses: Sequence[str], *, label: int, latency: bool
+    cells: pd.DataFrame,
+    systems: Sequence[str],
+    ks: Sequence[int],
+    lenses: Sequence[str],
+    *,
+    label: int,
+    latency: bool,
 ) -> Table:
     table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
     table.add_column("system", width=label, overflow="fold", no_wrap=False)
@@ -71,7 +96,9 @@ def _block(
     values = {(row["system"], row["k"]): row for row in cells.to_dict("records")}
     best = {(lens, k): cells.loc[cells["k"] == k, lens].max() for lens, k in columns}
     for system in systems:
-        figures = [_figure(values.get((system, k), {}).get(lens), best[lens, k], len(systems)) for lens, k in columns]
+        figures = [
+            _figure(values.get((system, k), {}).get(lens), best[lens, k], len(systems)) for lens, k in columns
+        ]
         if timed:
             deepest = next((values[system, k] for k in reversed(ks) if (system, k) in values), {})
             figures.append(Text(_milliseconds(deepest.get("latency_p50_ms"))))
@@ -116,7 +143,10 @@ def _mean(values: pd.Series) -> str:
 def troubles(grid: pd.DataFrame) -> list[str]:
     """One line for every cell that failed or was skipped."""
     wrong = grid[grid["status"] != "ok"]
-    return [f"{row['status']}: {row['system']} on {row['collection']}: {row['reason']}" for row in wrong.to_dict("records")]
+    return [
+        f"{row['status']}: {row['system']} on {row['collection']}: {row['reason']}"
+        for row in wrong.to_dict("records")
+    ]
 
 
 def shown(content: RenderableType) -> None:

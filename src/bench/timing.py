@@ -123,7 +123,9 @@ def latency(calls: Mapping[str, Call], *, seed: int) -> dict[str, pa.Table]:
             sample, seconds = _sample(calls[key], position)
             samples[key].append({**sample, "round": turn})
             used[key] += seconds
-        active = [key for key in active if len(samples[key]) < calls[key].calls and used[key] < calls[key].seconds]
+        active = [
+            key for key in active if len(samples[key]) < calls[key].calls and used[key] < calls[key].seconds
+        ]
         turn += 1
     return {key: pa.Table.from_pylist(rows, TIMINGS) for key, rows in samples.items()}
 
@@ -161,7 +163,9 @@ def percentiles(samples: pa.Table) -> dict[str, float]:
             if stage == "total":
                 found[f"latency_{percentile}_ms"] = float(np.percentile(values, float(percentile[1:])))
             elif percentile != "p99":
-                found[f"latency_{stage}_{percentile}_ms"] = float(np.percentile(values, float(percentile[1:])))
+                found[f"latency_{stage}_{percentile}_ms"] = float(
+                    np.percentile(values, float(percentile[1:]))
+                )
     return found
 
 

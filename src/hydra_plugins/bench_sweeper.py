@@ -15,7 +15,9 @@ class BenchSweeper(BasicSweeper):
         """Run the whole sweep; what went wrong with a job is recorded, what is wrong with the request is raised."""
         assert self.config is not None and self.launcher is not None and self.hydra_context is not None
         loader = self.hydra_context.config_loader
-        parsed = OverridesParser.create(config_loader=loader).parse_overrides(self._parse_config() + arguments)
+        parsed = OverridesParser.create(config_loader=loader).parse_overrides(
+            self._parse_config() + arguments
+        )
         overrides = self.split_arguments(parsed, max_batch_size=None)[0]
         sweep = Sweep.plan([(job, loader.load_sweep_config(self.config, job)) for job in overrides])
         if self.config.dry_run:

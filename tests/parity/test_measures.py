@@ -7,10 +7,10 @@ import pytest
 import pytrec_eval
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.conftest import make_qrels, make_run
 
 from bench.evaluate import evaluate
 from bench.metrics import MEASURES
-from tests.conftest import make_qrels, make_run
 
 SHARED = {"precision": "P", "recall": "recall", "ndcg": "ndcg_cut", "success": "success"}
 KS = (1, 3, 5, 10)
@@ -28,9 +28,11 @@ rankings = st.dictionaries(queries, st.dictionaries(docs, scores, min_size=1), m
 def test_every_shared_measure_equals_trec_eval(judged, ranked):
     found = evaluate(make_run(ranked), make_qrels(judged), ks=KS, measures=list(MEASURES.values()))
     asked = {f"{name}.{','.join(map(str, KS))}" for name in SHARED.values()} | {"recip_rank"}
-    theirs = pytrec_eval.RelevanceEvaluator(judged, asked).evaluate(ranked)
+    # pytrec_eval reads outside its arrays, and may crash, on a query whose grades are all negative.
+    whole = {query: grades for query, grades in judged.items() if max(grades.values()) >= 1}
+    theirs = pytrec_eval.RelevanceEvaluator(whole, asked).evaluate(ranked) if whole else {}
     for i, query in enumerate(found.queries):
-        if query not in theirs or not any(grade >= 1 for grade in judged[query].values()):
+        if query not in theirs:
             continue
         for ours, name in SHARED.items():
             for k in KS:
@@ -58,6 +60,8 @@ def test_the_order_in_which_things_were_written_changes_nothing(judged, ranked, 
         return dict(random.sample(items, len(items)))
 
     one = evaluate(make_run(ranked), make_qrels(judged), ks=KS, measures=list(MEASURES.values()))
-    two = evaluate(make_run(shuffled(ranked)), make_qrels(shuffled(judged)), ks=KS, measures=list(MEASURES.values()))
+    two = evaluate(
+        make_run(shuffled(ranked)), make_qrels(shuffled(judged)), ks=KS, measures=list(MEASURES.values())
+    )
     for cell, values in one.values.items():
         np.testing.assert_array_equal(values, two.values[cell])

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.conftest import make_qrels, make_run
 
 from bench.errors import BenchError
 from bench.evaluate import evaluate
 from bench.metrics import EMPTY, JUDGED, MEASURES, RELEVANT, UNJUDGED
-from tests.conftest import make_qrels, make_run
 
 MRR = [MEASURES["mrr"]]
 
 
 def test_a_query_that_is_missing_from_the_run_counts_zero():
-    found = evaluate(make_run({"q1": ["a"]}), make_qrels({"q1": {"a": 1}, "q2": {"b": 1}}), ks=[5], measures=MRR)
+    found = evaluate(
+        make_run({"q1": ["a"]}), make_qrels({"q1": {"a": 1}, "q2": {"b": 1}}), ks=[5], measures=MRR
+    )
     assert found.mean("mrr", 5) == 0.5
     assert found.counted("mrr", 5) == 2
     assert int(found.unanswered.sum()) == 1
@@ -22,7 +24,9 @@ def test_a_query_that_is_missing_from_the_run_counts_zero():
 
 def test_a_query_without_a_relevant_document_is_left_out_and_counted_and_touches_no_other():
     judged = {"q1": {"a": 1}, "q2": {"b": 0}, "q3": {"c": 1}}
-    found = evaluate(make_run({"q1": ["a"], "q2": ["b"], "q3": ["c"]}), make_qrels(judged), ks=[5], measures=MRR)
+    found = evaluate(
+        make_run({"q1": ["a"], "q2": ["b"], "q3": ["c"]}), make_qrels(judged), ks=[5], measures=MRR
+    )
     assert found.mean("mrr", 5) == 1.0
     assert (found.counted("mrr", 5), found.no_relevant) == (2, 1)
     assert found.values["mrr", 5][2] == 1.0
@@ -55,5 +59,7 @@ def test_no_judgement_at_all_is_refused():
 
 def test_the_mean_is_taken_once_over_queries_and_not_over_batches():
     rankings = {f"q{i}": ["r"] if i % 3 else ["x", "r"] for i in range(7)}
-    found = evaluate(make_run(rankings), make_qrels({query: {"r": 1} for query in rankings}), ks=[2], measures=MRR)
+    found = evaluate(
+        make_run(rankings), make_qrels({query: {"r": 1} for query in rankings}), ks=[2], measures=MRR
+    )
     assert found.mean("mrr", 2) == pytest.approx(np.mean([1 if i % 3 else 0.5 for i in range(7)]))

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.conftest import make_qrels, make_run
 
 from bench.evaluate import evaluate
 from bench.metrics import MEASURES
-from tests.conftest import make_qrels, make_run
 
 
 def value(measure: str, k: int, judgements, ranking, **parts) -> float:
@@ -22,9 +22,19 @@ def rounded(measure, k, judgements, ranking):
 
 def test_example_a_two_relevant_at_ranks_1_and_4():
     judged, run = {"r1": 1, "r2": 1}, ["r1", "x", "y", "r2", "z"]
-    assert [rounded(m, 5, judged, run) for m in ("precision", "recall", "mrr", "ndcg")] == [0.4, 1.0, 1.0, 0.877]
+    assert [rounded(m, 5, judged, run) for m in ("precision", "recall", "mrr", "ndcg")] == [
+        0.4,
+        1.0,
+        1.0,
+        0.877,
+    ]
     moved = ["r1", "r2", "x", "y", "z"]
-    assert [rounded(m, 5, judged, moved) for m in ("precision", "recall", "mrr", "ndcg")] == [0.4, 1.0, 1.0, 1.0]
+    assert [rounded(m, 5, judged, moved) for m in ("precision", "recall", "mrr", "ndcg")] == [
+        0.4,
+        1.0,
+        1.0,
+        1.0,
+    ]
     assert rounded("precision", 5, judged, ["x", "y", "z", "r1", "r2"]) == 0.4
 
 

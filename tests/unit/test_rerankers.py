@@ -162,7 +162,7 @@ def test_overlap_of_a_question_without_terms_is_nothing():
     assert overlap("plazo", "") == [0.0]
 
 
-def test_identity_of_a_cross_encoder_needs_a_model_and_its_settings_are_checked():
+def test_settings_of_a_cross_encoder_are_checked():
     for setting, message in (
         ({"dtype": "float8"}, "cross_encoder.dtype='float8'"),
         ({"activation": "softmax"}, "cross_encoder.activation='softmax'; known: none, sigmoid"),

@@ -1,7 +1,6 @@
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -16,7 +15,7 @@ from bench.fusion import ReciprocalRank
 from bench.identity import identity
 from bench.retrievers.dense import Dense, normalised
 from bench.retrievers.hybrid import Hybrid, Side
-from bench.stores import top_k
+from bench.stores.exact import Exact, ExactIndex
 
 CONF = Path(__file__).parents[2] / "conf"
 TEXTS = {
@@ -29,41 +28,20 @@ DOCS = [Doc(id=doc, text=TEXTS[doc]) for doc in sorted(TEXTS, reverse=True)]
 QUERIES = [Query(id="1", text="plazo de devolución"), Query(id="2", text="cuánto dura la garantía")]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Exact:
-    """Every inner product; with `worst`, the least similar vector is lost."""
+class Forgetful(Exact):
+    """A store that finds the nearest vector and no other."""
 
-    worst: bool = True
-    library: ClassVar[str] = "numpy"
+    library = "forgetful"
 
     def build(self, vectors):
-        return ExactIndex(self, vectors)
-
-    def open(self, folder):
-        return ExactIndex(self, np.load(folder / "vectors.npy"))
+        return ForgetfulIndex(vectors)
 
 
-class ExactIndex:
-    def __init__(self, recipe, vectors):
-        self.recipe, self.vectors = recipe, vectors
-
+class ForgetfulIndex(ExactIndex):
     def search(self, queries, k):
-        scores = queries @ self.vectors.T
-        if not self.recipe.worst:
-            scores[np.arange(len(scores)), scores.argmin(axis=1)] = -np.inf
-        return top_k(scores, k)
-
-    def parameters(self):
-        return {"worst": self.recipe.worst}
-
-    def size_bytes(self):
-        return self.vectors.nbytes
-
-    def save(self, folder):
-        np.save(folder / "vectors.npy", self.vectors)
-
-    def close(self):
-        pass
+        hits = super().search(queries, k)
+        hits.rows[:, 1:] = -1
+        return hits
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -133,12 +111,10 @@ def test_a_title_is_read_with_the_text():
 
 def test_what_was_cut_and_which_lists_are_short_is_told():
     table = Table(vectors={"D1": [0.2, 0], "d2": [3, 3], "Q": [1, 0]})
-    index = dense(embedder=table, store=Exact(worst=False)).index(
-        [Doc(id="2", text="d2"), Doc(id="1", text="D1")]
-    )
+    index = dense(embedder=table, store=Forgetful()).index([Doc(id="2", text="d2"), Doc(id="1", text="D1")])
     index.search([Query(id="q", text="Q")], 5)
     assert index.facts() == {
-        "parameters": {"worst": False},
+        "parameters": {"ntotal": 2, "dim": 2},
         "index_bytes": 16,
         "documents_cut": 1,
         "documents_tokens_cut": 2,
@@ -154,8 +130,9 @@ def test_documents_out_of_tie_order_are_refused_lest_rows_name_the_wrong_ones():
 
 
 def test_a_library_ties_the_retriever_to_its_stores_and_changes_no_result():
-    assert dense(library="numpy").check(4) is None
-    assert identity(dense(library="numpy")) == identity(dense())
+    tied = dense(store=Forgetful(), library="forgetful")
+    assert tied.check(4) is None
+    assert identity(tied) == identity(dense(store=Forgetful()))
     with pytest.raises(Unsuitable, match=r"retriever=faiss .* the store is Exact.* take retriever=dense"):
         dense(library="faiss").check(4)
 
@@ -184,7 +161,7 @@ def test_one_side_alone_ranks_as_it_does_without_fusion():
 
 def test_facts_of_a_hybrid_are_those_of_its_sides_and_go_into_json():
     facts = hybrid(u=Side(retriever=dense()), v=Side(retriever=dense())).index(DOCS).facts()
-    assert facts["parameters"] == {"u": {"worst": True}, "v": {"worst": True}}
+    assert facts["parameters"] == {side: {"ntotal": 4, "dim": 256} for side in "uv"}
     assert facts["index_bytes"] == 2 * 4 * 256 * 4
     assert json.loads(json.dumps(facts))["sides"]["u"]["documents_cut"] == 0
 
@@ -225,12 +202,12 @@ def test_sides_that_weigh_nothing_are_refused():
 
 
 def composed(tmp_path, *overrides):
-    """The configuration of the hybrid retriever, with the store of this test."""
+    """The configuration of the hybrid retriever over small parts."""
     primary = f"""
 hydra: {{searchpath: ['file://{CONF}']}}
 defaults: [_self_, analyzer: plain, bm25: default, fusion: rrf, retriever: hybrid]
 embedder: {{_target_: bench.embedders.hashing.Hashing}}
-store: {{_target_: {__name__}.Exact}}
+store: {{_target_: bench.stores.exact.Exact}}
 """
     (tmp_path / "primary.yaml").write_text(primary)
     with initialize_config_dir(str(tmp_path), version_base="1.3"):

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.conftest import make_run, ranking_of
 
 from bench.errors import BenchError
 from bench.ids import Ids
 from bench.run import Run
-from tests.conftest import make_run, ranking_of
 
 
 def test_order_is_by_score_and_then_by_id_descending():

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bench.errors import BenchError, did_you_mean
-from bench.hub import check_model, model_identity, obtained
+from bench.hub import check_model, model_identity, no_loading_bar, obtained, weights_digest
 from bench.rerankers.pairs import PairScores
 
 DTYPES = ("float32", "bfloat16", "float16")
@@ -68,9 +68,10 @@ class CrossEncoderScorer:
         """One logit a pair; BenchError where a query leaves no room for a document."""
         if not queries:
             return PairScores(np.zeros(0), np.zeros(0, np.int32))
-        model = _loaded(obtained(self.model, self.revision), self.device, self.dtype, self.trust_remote_code)
+        folder = obtained(self.model, self.revision)
+        model = _loaded(folder, weights_digest(folder), self.device, self.dtype, self.trust_remote_code)
         longest = min(self.max_length, model.max_seq_length or self.max_length)
-        cut = self._cut(model.tokenizer, queries, documents, longest)
+        cut = _tokens_cut(model.tokenizer, queries, documents, longest)
         # The library cuts the longer of the two by default, which in a short chunk is the question.
         fit = {"text": {"truncation": "only_second", "max_length": longest}}
         logits = model.predict(
@@ -81,40 +82,23 @@ class CrossEncoderScorer:
         ).astype(np.float64)
         return PairScores(_sigmoid(logits) if self.activation == "sigmoid" else logits, cut)
 
-    def _cut(
-        self, tokenizer: Any, queries: Sequence[str], documents: Sequence[str], longest: int
-    ) -> npt.NDArray[np.int32]:
-        """Tokens of each pair beyond `longest`, int32 [n]."""
-        length_of = _token_counts(tokenizer, [*queries, *documents])
-        of_query = np.array([length_of[query] for query in queries]) + tokenizer.num_special_tokens_to_add(
-            pair=True
-        )
-        if of_query.max() >= longest:
-            query = queries[int(of_query.argmax())]
-            raise BenchError(
-                f"a query of {of_query.max()} tokens leaves no room for a document in {longest}, and queries "
-                f"are never cut: {query[:60]!r}… Raise cross_encoder.max_length or take a model that reads more"
-            )
-        of_pair = of_query + np.array([length_of[document] for document in documents])
-        cut: npt.NDArray[np.int32] = np.maximum(of_pair - longest, 0).astype(np.int32)
-        return cut
-
 
 @lru_cache(maxsize=2)
-def _loaded(folder: Path, device: str, dtype: str, trust_remote_code: bool) -> Any:
-    """The model, kept between jobs."""
+def _loaded(folder: Path, _weights: str, device: str, dtype: str, trust_remote_code: bool) -> Any:
+    """The model, kept between jobs as long as its weights are the same."""
     # Loads torch and transformers, seconds of it: only when a pair is really scored.
     from sentence_transformers import CrossEncoder
     from torch import nn
 
-    model = CrossEncoder(
-        str(folder),
-        device=None if device == "auto" else device,
-        trust_remote_code=trust_remote_code,
-        local_files_only=not trust_remote_code,  # such code may live in another repository of the hub
-        model_kwargs={"dtype": dtype},
-        activation_fn=nn.Identity(),
-    )
+    with no_loading_bar():
+        model = CrossEncoder(
+            str(folder),
+            device=None if device == "auto" else device,
+            trust_remote_code=trust_remote_code,
+            local_files_only=not trust_remote_code,  # such code may live in another repository of the hub
+            model_kwargs={"dtype": dtype},
+            activation_fn=nn.Identity(),
+        )
     if model.num_labels != 1:
         raise BenchError(
             f"the model in {folder.name} gives {model.num_labels} scores a pair; a reranker gives one"
@@ -125,6 +109,24 @@ def _loaded(folder: Path, device: str, dtype: str, trust_remote_code: bool) -> A
     ]
     model.set_keep_in_fp32_modules(heads if dtype != "float32" else [])
     return model
+
+
+def _tokens_cut(
+    tokenizer: Any, queries: Sequence[str], documents: Sequence[str], longest: int
+) -> npt.NDArray[np.int32]:
+    """Tokens of each pair beyond `longest`, int32 [n]; BenchError where a query alone reaches it."""
+    length_of = _token_counts(tokenizer, [*queries, *documents])
+    marks = tokenizer.num_special_tokens_to_add(pair=True)
+    of_query = np.array([length_of[query] + marks for query in queries])
+    if of_query.max() >= longest:
+        query = queries[int(of_query.argmax())]
+        raise BenchError(
+            f"a query of {of_query.max()} tokens leaves no room for a document in {longest}, and queries "
+            f"are never cut: {query[:60]!r}… Raise cross_encoder.max_length or take a larger model"
+        )
+    beyond = of_query + np.array([length_of[document] for document in documents]) - longest
+    cut: npt.NDArray[np.int32] = np.maximum(beyond, 0).astype(np.int32)
+    return cut
 
 
 def _token_counts(tokenizer: Any, texts: Sequence[str]) -> dict[str, int]:

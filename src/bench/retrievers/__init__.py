@@ -13,10 +13,13 @@ class Index(Protocol):
     """Documents made searchable, always ready."""
 
     def search(self, queries: Sequence[Query], depth: int) -> Run:
-        """The best `depth` documents of each query; fewer where fewer are hits. The run's vocabulary is the documents'."""
+        """The best `depth` documents of each query, fewer where fewer are hits, over the documents' ids."""
 
     def facts(self) -> dict[str, object]:
         """What is worth recording: parameters read back, sizes in bytes, texts cut, short lists."""
+
+    def close(self) -> None:
+        """Let go of files, memory and servers."""
 
 
 class Retriever(Protocol):

@@ -117,6 +117,9 @@ class BM25Index:
             **(self._engine.facts() if self._engine else {"terms": 0, "index_bytes": 0}),
         }
 
+    def close(self) -> None:
+        """There is nothing to let go of."""
+
 
 class _Engine(Protocol):
     def score(self, terms: list[str]) -> Scored:

@@ -74,6 +74,10 @@ class DenseIndex:
             **self._facts,
         }
 
+    def close(self) -> None:
+        """Close the store's index."""
+        self._index.close()
+
 
 def normalised(vectors: Array) -> Array:
     """The vectors at length 1, float32 [n, dim]; a zero vector stays zero, and nothing is modified.

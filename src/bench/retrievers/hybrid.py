@@ -70,6 +70,13 @@ class HybridIndex:
         sides = {name: index.facts() for name, index in self._indexes.items()}
         return {
             "parameters": {name: facts.get("parameters") for name, facts in sides.items()},
-            "index_bytes": sum(size for side in sides.values() if isinstance(size := side["index_bytes"], int)),
+            "index_bytes": sum(
+                size for side in sides.values() if isinstance(size := side["index_bytes"], int)
+            ),
             "sides": sides,
         }
+
+    def close(self) -> None:
+        """Close every side."""
+        for index in self._indexes.values():
+            index.close()

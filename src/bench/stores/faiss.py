@@ -5,49 +5,41 @@ from __future__ import annotations
 import dataclasses
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from bench.errors import BenchError, Unsuitable, missing_library
+from bench.errors import BenchError, Unsuitable
 from bench.identity import identity
 from bench.stores import Array, Hits, best_first
-
-try:
-    import faiss
-except ImportError as error:
-    raise missing_library("faiss-cpu") from error
-
-POINTS_PER_LIST = 39
-"""Below so many points a centroid FAISS warns that k-means is poorly trained."""
-
-READ_BACK: Mapping[str, Callable[[Any], float]] = {
-    "nlist": lambda index: index.nlist,
-    "nprobe": lambda index: index.nprobe,
-    "M": lambda index: index.hnsw.nb_neighbors(1),
-    "efConstruction": lambda index: index.hnsw.efConstruction,
-    "efSearch": lambda index: index.hnsw.efSearch,
-    "pq_M": lambda index: index.pq.M,
-    "pq_bits": lambda index: index.pq.nbits,
-    "ht": lambda index: index.polysemous_ht,
-    "k_factor_rf": lambda index: index.k_factor,
-}
-"""Where an index keeps a setting; an index of another kind has no such attribute."""
+from bench.stores.faiss_settings import (
+    POINTS_PER_LIST,
+    any_dim,
+    faiss,
+    make_reproducible,
+    parts,
+    search_names,
+    settings,
+    training_points,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Faiss:
     """A FAISS index, built the same whatever the number of threads."""
 
+    library: ClassVar[str] = "faiss"
+    """What a retriever asks that is tied to stores of one library."""
+
     factory: str = "Flat"
     """FAISS's own name of the index, as `HNSW32` or `IVF{nlist},PQ32np`."""
     nlist: int | str | None = "auto"
     """Fills `{nlist}` in the factory; auto is 4 sqrt(n), less where lists would get under 39 vectors."""
-    build: Mapping[str, float] = field(default_factory=dict)
+    construction: Mapping[str, float] = field(default_factory=dict)
     """Settings of the build by FAISS's names, as efConstruction."""
     search: Mapping[str, float] = field(default_factory=dict)
     """Settings of the search by FAISS's names, as efSearch or nprobe; they are no part of the build."""
@@ -57,20 +49,21 @@ class Faiss:
     """Threads of a search, and of a build where they cannot change it; by default FAISS's own number."""
 
     def __post_init__(self) -> None:
-        for name, given in (("nlist", self.nlist), ("threads", self.threads)):
-            if isinstance(given, int) and given < 1:
-                raise BenchError(f"store.{name}={given}: a number from 1")
-        if isinstance(self.nlist, str) and self.nlist != "auto":
-            raise BenchError(f"store.nlist={self.nlist}: a number from 1, or auto")
+        for name, count in (("nlist", self.nlist), ("threads", self.threads)):
+            whole = isinstance(count, int) and count >= 1
+            if not (whole or count is None or (name, count) == ("nlist", "auto")):
+                raise BenchError(
+                    f"store.{name}={count}: a whole number from 1{', or auto' * (name == 'nlist')}"
+                )
         if ("{nlist}" in self.factory) != isinstance(self.nlist, int) and self.nlist != "auto":
             raise BenchError(
                 f"store.nlist={self.nlist}, store.factory={self.factory}: the number of lists stands where "
                 "the factory says {nlist}: give both or neither"
             )
-        for group, settings in (("build", self.build), ("search", self.search)):
-            for name, value in settings.items():
-                if isinstance(value, bool) or not isinstance(value, int | float) or not value > 0:
-                    raise BenchError(f"store.{group}.{name}={value!r}: a number above 0")
+        for group, asked in (("construction", self.construction), ("search", self.search)):
+            for name, value in asked.items():
+                if not isinstance(value, int | float) or not value >= 1:
+                    raise BenchError(f"store.{group}.{name}={value!r}: a number from 1")
 
     def identity(self) -> str:
         """Everything that changes a result: not the threads."""
@@ -82,23 +75,22 @@ class Faiss:
 
     def check(self, documents: int) -> None:
         """Unsuitable where so few documents cannot train the index, or where it lacks a setting."""
-        needed = _training_points(self._factory(documents))
+        needed = training_points(self._factory(documents))
         if documents < needed:
             raise Unsuitable(
-                f"store.factory={self.factory}: {documents} vectors are too few to train it, it takes {needed}: "
+                f"store.factory={self.factory}: {documents} vectors cannot train it, it takes {needed}: "
                 "take store=faiss_flat or store=faiss_hnsw, which need no training"
             )
-        self._unfilled(documents, dim=_any_dim(self.factory))
+        self._unfilled(documents, dim=any_dim(self.factory))
 
     def build(self, vectors: Array) -> FaissIndex:
         """Train on float32 vectors [n, dim] and add them; Unsuitable where FAISS cannot hold them so."""
         count, dim = vectors.shape
         self.check(count)
         index = self._unfilled(count, dim=dim)
-        for part in _parts(index):
-            _make_reproducible(part, count, seed=self.seed)
+        make_reproducible(index, count, seed=self.seed)
         # The links of a graph depend on the order in which threads add vectors (faiss issues 983, 2854).
-        graph = any(hasattr(part, "hnsw") for part in _parts(index))
+        graph = any(hasattr(part, "hnsw") for _, part in parts(index))
         with _threads(1 if graph else self.threads), _refusal(f"store.factory={self.factory}"):
             values = np.ascontiguousarray(vectors, np.float32)
             index.train(values)
@@ -119,13 +111,13 @@ class Faiss:
 
     def at_depth(self, depth: int) -> Faiss:
         """The recipe that searches any k as this one searches this depth: efSearch not below the depth."""
-        sketch = self._unfilled(1, dim=_any_dim(self.factory))
-        if depth <= _settings(sketch).get("efSearch", depth):
+        sketch = self._unfilled(1, dim=any_dim(self.factory))
+        if depth <= settings(sketch).get("efSearch", depth):
             return self
         return dataclasses.replace(self, search={**self.search, "efSearch": depth})
 
     def _built_by(self) -> str:
-        names = ("factory", "nlist", "build", "seed")
+        names = ("factory", "nlist", "construction", "seed")
         return ", ".join(f"{name}={identity(getattr(self, name))}" for name in names)
 
     def _factory(self, count: int) -> str:
@@ -136,43 +128,42 @@ class Faiss:
         """The index before it is trained, with every setting."""
         with _refusal(f"store.factory={self.factory}"):
             index = faiss.index_factory(dim, self._factory(count), faiss.METRIC_INNER_PRODUCT)
-        searched = _search_names(index)
-        for name, value in self.build.items():
-            with _refusal(f"store.build.{name}"):
+        searched = search_names(index)
+        for name, value in self.construction.items():
+            with _refusal(f"store.construction.{name}"):
                 if name in searched:
-                    raise BenchError(f"store.build.{name}: changes the search alone: say store.search.{name}")
+                    raise BenchError(
+                        f"store.construction.{name}: changes the search alone: say store.search.{name}"
+                    )
                 faiss.ParameterSpace().set_index_parameter(index, name, value)
         self._set_search(index)
         return index
 
     def _set_search(self, index: Any) -> None:
-        known = _search_names(index)
+        known = search_names(index)
         for name, value in self.search.items():
             if name not in known:
                 has = f"it has {', '.join(known)}" if known else "it has none"
                 raise Unsuitable(f"store.search.{name}: the index {self.factory} has no such setting; {has}")
-            most = _settings(index)["nlist"] if name == "nprobe" else math.inf
+            most = settings(index)["nlist"] if name == "nprobe" else math.inf
             faiss.ParameterSpace().set_index_parameter(index, name, min(value, most))
 
 
 class FaissIndex:
     """A filled FAISS index."""
 
-    short_lists: int = 0
-    """How many lists of the last search ended before k and before the last vector."""
-
     def __init__(self, index: Any, *, threads: int | None) -> None:
         self._index = index
         self._threads = threads
         self._deepest = 0
-        # Where the settings of a search follow k, asking for more would be another search.
-        self._widens = not {"efSearch", "k_factor_rf"} & set(_search_names(index))
+        # Where the work of a search follows k, asking for more would be another search.
+        self._widens = not {"efSearch", "k_factor_rf"} & set(search_names(index))
 
     def search(self, queries: Array, k: int) -> Hits:
         """The k nearest vectors of each query [q, dim] that the index finds.
 
-        FAISS takes any of the vectors that tie at the k-th place. Here it is the smaller rows, so that a short
-        list is the beginning of a long one, except with HNSW and refinement: those look at more when k grows.
+        FAISS takes any of the vectors that tie at the k-th place, this the smaller rows. So a short list is
+        the beginning of a long one, except with HNSW and refinement, which look at more when k grows.
         """
         self._deepest = max(self._deepest, k)
         with _threads(self._threads):
@@ -183,20 +174,20 @@ class FaissIndex:
             ):
                 rows, scores = self._beyond_the_tie(queries[query : query + 1], k)
                 hits.rows[query], hits.scores[query] = rows[0, :k], scores[0, :k]
-        self.short_lists = int((hits.rows[:, min(k, self._index.ntotal) - 1] < 0).sum())
         return hits
 
     def parameters(self) -> Mapping[str, object]:
-        """Settings read back from the index; `efSearch_used` is what efSearch was raised to by the largest k."""
-        settings = _settings(self._index)
-        if "efSearch" in settings:
-            settings["efSearch_used"] = max(settings["efSearch"], self._deepest)
-        return {"ntotal": int(self._index.ntotal), "dim": int(self._index.d), **settings}
+        """Settings read back from the index; the largest k so far raised efSearch to `efSearch_used`."""
+        found = settings(self._index)
+        if "efSearch" in found:
+            found["efSearch_used"] = max(found["efSearch"], self._deepest)
+        return {"ntotal": int(self._index.ntotal), "dim": int(self._index.d), **found}
 
     def size_bytes(self) -> int:
         """The size of the file that `save` writes."""
         sizes: list[int] = []
-        faiss.write_index(self._index, faiss.PyCallbackIOWriter(lambda data: sizes.append(len(data))))
+        writer = faiss.PyCallbackIOWriter(lambda data: sizes.append(len(data)))  # type: ignore[attr-defined]
+        faiss.write_index(self._index, writer)
         return sum(sizes)
 
     def save(self, folder: Path) -> None:
@@ -235,59 +226,10 @@ def _refusal(where: str) -> Iterator[None]:
     try:
         yield
     except RuntimeError as error:
-        raise Unsuitable(f"{where}: FAISS says: {_reason(error)}") from error
+        reason = _reason(error)
+        kind = BenchError if "could not parse" in reason else Unsuitable
+        raise kind(f"{where}: FAISS says: {reason}") from error
 
 
 def _reason(error: RuntimeError) -> str:
     return re.sub(r"^Error in .* at \S+:\d+: ", "", str(error), flags=re.DOTALL)
-
-
-def _parts(index: Any) -> Iterator[Any]:
-    """The index and the indexes inside it, outermost first."""
-    index = faiss.downcast_index(index)
-    yield index
-    for name in ("index", "base_index", "quantizer"):
-        if isinstance(inner := getattr(index, name, None), faiss.Index):
-            yield from _parts(inner)
-
-
-def _settings(index: Any) -> dict[str, float]:
-    """The settings of the index and of those inside it, the outermost where they share a name."""
-    found: dict[str, float] = {}
-    for part in _parts(index):
-        for name, read in READ_BACK.items():
-            with suppress(AttributeError):
-                found.setdefault(name, read(part))
-    return found
-
-
-def _search_names(index: Any) -> list[str]:
-    space = faiss.ParameterSpace()
-    space.initialize(index)
-    return [space.parameter_ranges.at(place).name for place in range(space.parameter_ranges.size())]
-
-
-def _make_reproducible(part: Any, count: int, *, seed: int) -> None:
-    """Seed what is random in this part, and expect of its k-means no more points than there are."""
-    centroids = []
-    if hasattr(part, "cp"):
-        centroids.append((part.cp, part.nlist))
-    if hasattr(part, "pq"):
-        centroids.append((part.pq.cp, part.pq.ksub))
-    for kmeans, wanted in centroids:
-        kmeans.seed = seed
-        kmeans.min_points_per_centroid = max(1, min(POINTS_PER_LIST, count // wanted))
-    if hasattr(part, "hnsw"):
-        part.hnsw.rng = faiss.RandomGenerator(seed)
-
-
-def _training_points(factory: str) -> int:
-    """The fewest vectors that the k-means in this index can be trained on: one a centroid."""
-    lists = [int(count) for count in re.findall(r"IVF(\d+)", factory)]
-    codes = [2 ** int(bits or 8) for bits in re.findall(r"PQ\d+(?:x(\d+))?", factory)]
-    return max([1, *lists, *codes])
-
-
-def _any_dim(factory: str) -> int:
-    """Dimensions that this index could have, to look at its settings before there are vectors."""
-    return math.lcm(512, *(int(pieces) for pieces in re.findall(r"PQ(\d+)", factory)))

@@ -1,0 +1,214 @@
+"""From a composed configuration to a job: its settings checked, its parts made, its name derived."""
+
+from __future__ import annotations
+
+import copy
+import functools
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from hydra.utils import instantiate
+from omegaconf import DictConfig, OmegaConf
+from omegaconf.errors import OmegaConfBaseException
+
+from bench import labels
+from bench.collection import Collection
+from bench.errors import BenchError, Unavailable, Unsuitable, did_you_mean
+from bench.identity import digest, identity, parts_of
+from bench.metrics import MEASURES, Measure
+from bench.rerankers import Reranker
+from bench.retrievers import Retriever
+from bench.text.language import detect
+from bench.timing import Timing
+
+
+@dataclass(frozen=True, kw_only=True)
+class System:
+    """What ranks: a retriever, a reranker, and how deep they go."""
+
+    retriever: Retriever
+    reranker: Reranker
+    depth: int
+
+    @functools.cached_property
+    def identity(self) -> str:
+        """Everything that can change a ranking, in one line."""
+        return f"{identity(self.retriever)} > {identity(self.reranker)} @ {self.depth}"
+
+    def check(self, documents: int) -> None:
+        """Whether every part can be had and is suitable for so many documents, before anything runs."""
+        for part in (*parts_of(self.retriever), *parts_of(self.reranker)):
+            if check := getattr(part, "check", None):
+                check(documents)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Absent:
+    """Stands where a part cannot be had, so that its job has a place in the grid and the others can run."""
+
+    group: str
+    asked: str
+    error: BenchError
+
+    def identity(self) -> str:
+        """What was asked for."""
+        return f"Absent({self.group}: {self.asked})"
+
+    def check(self, _documents: int) -> None:
+        """Say why."""
+        raise self.error
+
+
+@dataclass(frozen=True, kw_only=True)
+class Job:
+    """One system on one collection at some k: all that a run needs to know."""
+
+    name: str
+    label: str
+    system: System
+    collection: Collection
+    ks: tuple[int, ...]
+    seed: int
+    measures: tuple[Measure, ...]
+    timing: Timing
+    options: Mapping[str, str | None]
+    settings: Mapping[str, Any]
+    overrides: tuple[str, ...]
+    cache_dir: str | None
+    fresh: bool
+
+    @functools.cached_property
+    def system_id(self) -> str:
+        """A short name for the system's identity."""
+        return digest(self.system.identity, length=12)
+
+    @functools.cached_property
+    def id(self) -> str:
+        """Names this system on this state of the collection: neither the judgements nor the k."""
+        collection = self.collection
+        state = (collection.name, collection.corpus_digest, collection.queries_digest)
+        return digest(self.system.identity, *state, str(self.seed), length=12)
+
+    @property
+    def folder_name(self) -> str:
+        """The folder of the job, safe on every file system."""
+        return f"{re.sub(r'[^A-Za-z0-9._=+(),-]', '_', self.label)[:100]}-{self.id}"
+
+
+def job_of(cfg: DictConfig, *, load: Callable[[Any], Collection]) -> Job:
+    """The job that a composed configuration asks for; BenchError names the key that is wrong."""
+    ks, depth = _ks(cfg), _whole(cfg, "depth", least=1)
+    _whole(cfg, "rerank_depth", least=1)
+    if max(ks) > depth:
+        raise BenchError(
+            f"k={max(ks)} is more than depth={depth} candidates; ask for a smaller k or a larger depth"
+        )
+    if not re.fullmatch(r"[A-Za-z0-9._-]+", str(cfg.name)) or set(str(cfg.name)) <= {"."}:
+        raise BenchError(
+            f"name='{cfg.name}' names a folder: letters, digits, dot, underscore and hyphen only"
+        )
+    measures = _measures(cfg.measures)
+    collection = load(_made(cfg, "collection"))
+    if cfg.analyzer.get("language") == "auto":
+        cfg.analyzer.language = language_of(collection) or "plain"
+    return Job(
+        name=str(cfg.name),
+        label=labels.label(cfg),
+        system=System(retriever=_part(cfg, "retriever"), reranker=_part(cfg, "reranker"), depth=depth),
+        collection=collection,
+        ks=ks,
+        seed=_whole(cfg, "seed", least=0),
+        measures=measures,
+        timing=_made(cfg, "timing"),
+        options=labels.options(cfg),
+        settings=labels.settings(cfg),
+        overrides=tuple(cfg.hydra.overrides.task),
+        cache_dir=cfg.cache_dir,
+        fresh=_flag(cfg, "fresh"),
+    )
+
+
+def language_of(collection: Collection) -> str | None:
+    """The collection's language: as it says, else as its stop words tell; None where they do not."""
+    return collection.language or detect([doc.contents for doc in collection.docs])
+
+
+class Collections:
+    """Loads a collection once, however many jobs of a command are run on it."""
+
+    def __init__(self) -> None:
+        self._loaded: dict[str, Collection] = {}
+
+    def __call__(self, loader: Any) -> Collection:
+        """What the loader loads."""
+        key = repr(loader)
+        if key not in self._loaded:
+            self._loaded[key] = loader.load()
+        return self._loaded[key]
+
+
+def _part(cfg: DictConfig, group: str) -> Any:
+    """The part that a group describes, or one that says why it cannot be had."""
+    try:
+        return _made(cfg, group)
+    except (Unavailable, Unsuitable) as error:
+        asked = OmegaConf.to_container(copy.deepcopy(cfg)[group], resolve=True)
+        return Absent(group=group, asked=json.dumps(asked, sort_keys=True, default=str), error=error)
+
+
+def _made(cfg: DictConfig, group: str) -> Any:
+    """What a group describes; what its constructor says comes as it was said."""
+    try:
+        # Of a copy: instantiating resolves, in place, the nodes that a part refers to.
+        return instantiate(copy.deepcopy(cfg)[group], _convert_="all")
+    except OmegaConfBaseException as error:
+        raise BenchError(f"{group}: {_first_line(error)}") from error
+    except Exception as error:  # Hydra wraps whatever a constructor raises
+        cause = _innermost(error)
+        if isinstance(cause, BenchError):
+            raise cause from error
+        if named := re.search(r"unexpected keyword argument '(\w+)'", str(cause)):
+            known = [str(key) for key in cfg[group] if key not in ("_target_", named[1])]
+            raise BenchError(f"{group} has no setting '{named[1]}'{did_you_mean(named[1], known)}") from error
+        raise BenchError(f"{group} cannot be made: {_first_line(cause)}") from error
+
+
+def _innermost(error: BaseException) -> BaseException:
+    while error.__cause__ is not None:
+        error = error.__cause__
+    return error
+
+
+def _first_line(error: BaseException) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[0]
+
+
+def _measures(names: Sequence[str]) -> tuple[Measure, ...]:
+    for name in names:
+        if name not in MEASURES:
+            raise BenchError(f"measures: there is no measure '{name}'{did_you_mean(str(name), MEASURES)}")
+    return tuple(MEASURES[name] for name in names)
+
+
+def _ks(cfg: DictConfig) -> tuple[int, ...]:
+    asked = list(cfg.k) if OmegaConf.is_list(cfg.k) else [cfg.k]
+    if not asked or any(type(k) is not int or k < 1 for k in asked):
+        raise BenchError(f"k={cfg.k}: k is a whole number from 1, or a list of them, k=[1,3,5]")
+    return tuple(sorted(set(asked)))
+
+
+def _whole(cfg: DictConfig, key: str, *, least: int) -> int:
+    value = cfg[key]
+    if type(value) is not int or value < least:
+        raise BenchError(f"{key}={value}: {key} is a whole number from {least}")
+    return value
+
+
+def _flag(cfg: DictConfig, key: str) -> bool:
+    value = cfg[key]
+    if not isinstance(value, bool):
+        raise BenchError(f"{key}={value}: {key} is true or false")
+    return value

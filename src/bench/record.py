@@ -1,0 +1,239 @@
+"""What a job leaves behind: its folder, the rows of its cells, and why it failed where it did."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import re
+from collections.abc import Mapping, Sequence
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from omegaconf import OmegaConf
+
+from bench import timing
+from bench.artifacts import OUTPUTS, JobFolder, Writer, keep_collection, write_table, write_text, write_trec
+from bench.errors import BenchError, Unsuitable
+from bench.evaluate import Evaluation, evaluate
+from bench.grid import SCHEMA_VERSION, MetricGrid, counts_own, per_query_table
+from bench.job import Job
+from bench.run import Run
+
+TOKEN = re.compile(r"\w+|[^\w\s]")
+MEASURED_BY = ("bench", "numpy", "bm25s", "faiss-cpu", "torch", "transformers", "sentence-transformers")
+
+
+def folder_of(job: Job) -> JobFolder:
+    """Where a job is written."""
+    return JobFolder(OUTPUTS / job.name / job.folder_name)
+
+
+def is_done(job: Job) -> bool:
+    """Whether the folder holds every cell that the job asks for, on these judgements."""
+    manifest = _manifest(job)
+    return (
+        manifest is not None
+        and manifest["digests"] == digests(job)
+        and set(job.ks) <= set(manifest["ks"])
+        and {measure.name for measure in job.measures} <= set(manifest["measures"])
+    )
+
+
+def stored(job: Job) -> tuple[Run, Mapping[str, Any]] | None:
+    """The run and facts of an earlier finish of the same job."""
+    manifest = _manifest(job)
+    return None if manifest is None else (folder_of(job).run(job.collection), manifest["facts"])
+
+
+def record_result(job: Job, run: Run, facts: Mapping[str, Any], evaluation: Evaluation) -> None:
+    """Write a finished job. Cells it had at other k stay, measured again where the judgements have changed."""
+    folder, collection = folder_of(job), job.collection
+    earlier = _manifest(job)
+    ks = tuple(sorted({*job.ks, *(earlier["ks"] if earlier else ())}))
+    if ks != job.ks:
+        evaluation = evaluate(run, collection.qrels, ks=ks, measures=job.measures)
+    found = collection.doc_ids.take(np.unique(run.rows[run.rows >= 0])).to_pylist()
+    keep_collection(folder.path.parent, collection, found)
+    latency = latency_columns(folder) if earlier else {}
+    rows = [{**_cell(job, k, run, facts, evaluation), **latency.get(k, {})} for k in ks]
+    blank = next((i for i in (*collection.query_ids, *collection.doc_ids) if re.search(r"\s", i)), None)
+    files: dict[str, Writer] = {
+        "job.yaml": write_text(_job_yaml(job, ks)),
+        "run.parquet": write_table(run.to_table()),
+        "grid.parquet": write_table(MetricGrid.of(rows).table),
+        "per_query.parquet": write_table(_per_query(job, ks, evaluation)),
+    }
+    if blank is None:
+        files["run.trec"] = write_trec(run, tag=re.sub(r"\s", "_", job.label))
+    folder.write(
+        files,
+        manifest={
+            "id": job.id,
+            "system": job.label,
+            "system_id": job.system_id,
+            "identity": job.system.identity,
+            "collection": collection.name,
+            "ks": list(ks),
+            "measures": [measure.name for measure in job.measures],
+            "digests": digests(job),
+            "schema_version": SCHEMA_VERSION,
+            "facts": facts,
+            "short_lists": int((run.returned < min(job.system.depth, len(collection.docs))).sum()),
+            "run_trec_missing": None if blank is None else f"the id '{blank}' holds a blank",
+            "notes": list(collection.notes),
+            "overrides": list(job.overrides),
+            "written": timing.now(),
+            "versions": versions(),
+            "machine": machine(),
+        },
+    )
+
+
+def record_failure(job: Job, error: BaseException) -> None:
+    """Keep why a job failed, or that its parts do not suit each other, in its place in the grid."""
+    status = "skipped" if isinstance(error, Unsuitable) else "failed"
+    reason = str(error) if isinstance(error, BenchError) else f"{type(error).__name__}: {error}"
+    rows = [{**_identity_columns(job, None), "k": k, "status": status, "reason": reason} for k in job.ks]
+    folder_of(job).fail({"status": status, "reason": reason, "rows": rows, "written": timing.now()})
+
+
+def record_latency(job: Job, timings: pa.Table) -> None:
+    """Store the samples of the latency pass (by k) with a finished job, and their percentiles in its grid."""
+    folder = folder_of(job)
+    with folder.locked():
+        manifest = folder.manifest
+        if manifest is None:
+            return
+        folder.put("timings.parquet", write_table(timings))
+        latency = latency_columns(folder)
+        rows = [
+            {**row, **latency.get(row["k"], {})}
+            for row in MetricGrid.read(folder.path / "grid.parquet").rows()
+        ]
+        folder.write({"grid.parquet": write_table(MetricGrid.of(rows).table)}, manifest=manifest)
+
+
+def latency_columns(folder: JobFolder) -> dict[int, dict[str, float]]:
+    """The latency columns by k of a job that has been timed, from its timings.parquet."""
+    path = folder.path / "timings.parquet"
+    if not path.exists():
+        return {}
+    table = pq.read_table(path)
+    ks = sorted(set(table["k"].to_pylist()))
+    return {k: timing.percentiles(table.filter(pc.equal(table["k"], k)).drop_columns(["k"])) for k in ks}
+
+
+def digests(job: Job) -> dict[str, str]:
+    """What the job's collection was, by digest."""
+    collection = job.collection
+    return {
+        "corpus": collection.corpus_digest,
+        "queries": collection.queries_digest,
+        "qrels": collection.qrels_digest,
+    }
+
+
+def context_tokens(run: Run, lengths: npt.NDArray[np.int64], k: int) -> npt.NDArray[np.int64]:
+    """How many tokens the top k of each query send to the model, [q]; `lengths` by row of the vocabulary."""
+    rows = run.rows[:, :k]
+    return np.asarray(np.where(rows >= 0, lengths[rows], 0).sum(axis=1))
+
+
+def versions() -> dict[str, str]:
+    """The versions of what the figures depend on, where they are installed."""
+    found = {"python": platform.python_version()}
+    for package in MEASURED_BY:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+def machine() -> dict[str, Any]:
+    """Where the figures were made, as far as they depend on it."""
+    processor = platform.processor() or platform.machine()
+    return {"platform": platform.platform(), "processor": processor, "cores": os.cpu_count()}
+
+
+def _manifest(job: Job) -> dict[str, Any] | None:
+    """The manifest of an earlier finish that still holds."""
+    manifest = None if job.fresh else folder_of(job).manifest
+    return manifest if manifest and manifest["schema_version"] == SCHEMA_VERSION else None
+
+
+def _cell(job: Job, k: int, run: Run, facts: Mapping[str, Any], evaluation: Evaluation) -> dict[str, Any]:
+    values: dict[str, Any] = {}
+    for measure in job.measures:
+        values[measure.name] = evaluation.mean(measure.name, k)
+        if counts_own(measure.name):
+            values[f"{measure.name}_queries"] = evaluation.counted(measure.name, k)
+    lengths = np.array([len(TOKEN.findall(doc.contents)) for doc in job.collection.docs], np.int64)
+    return {
+        **_identity_columns(job, facts["index"].get("parameters")),
+        **values,
+        "k": k,
+        "status": "ok",
+        "queries": int((evaluation.gains.total() > 0).sum()),
+        "no_relevant": evaluation.no_relevant,
+        "unanswered": int(evaluation.unanswered.sum()),
+        "judged_queries": len(evaluation.queries),
+        "unjudged_queries": len(set(job.collection.query_ids) - set(evaluation.queries)),
+        "index_seconds": facts["index_seconds"],
+        "index_bytes": facts["index"].get("index_bytes"),
+        "peak_memory_bytes": timing.peak_memory_bytes(),
+        "context_tokens": float(context_tokens(run, lengths, k).mean()),
+    }
+
+
+def _identity_columns(job: Job, read_back: Any) -> dict[str, Any]:
+    names = digests(job)
+    parameters = {**job.settings, "depth": job.system.depth, "read_back": read_back}
+    return {
+        "name": job.name,
+        "system": job.label,
+        "system_id": job.system_id,
+        "collection": job.collection.name,
+        **job.options,
+        "depth": job.system.depth,
+        "seed": job.seed,
+        "parameters": json.dumps(parameters, ensure_ascii=False, sort_keys=True, default=str),
+        **{f"{what}_digest": name for what, name in names.items()},
+        "bench_version": version("bench"),
+        "schema_version": SCHEMA_VERSION,
+    }
+
+
+def _per_query(job: Job, ks: Sequence[int], evaluation: Evaluation) -> pa.Table:
+    count = len(evaluation.queries) * len(ks)
+    columns: dict[str, Any] = {
+        "system_id": [job.system_id] * count,
+        "collection": [job.collection.name] * count,
+        "seed": [job.seed] * count,
+        "query_id": list(evaluation.queries) * len(ks),
+        "k": np.repeat(ks, len(evaluation.queries)),
+    }
+    for measure in job.measures:
+        columns[measure.name] = np.concatenate([evaluation.values[measure.name, k] for k in ks])
+    return per_query_table(columns)
+
+
+def _job_yaml(job: Job, ks: Sequence[int]) -> str:
+    """The job as it was configured, for a person."""
+    asked = {
+        "name": job.name,
+        "collection": job.collection.name,
+        "k": list(ks),
+        "seed": job.seed,
+        "depth": job.system.depth,
+        **job.options,
+        **job.settings,
+        "overrides": list(job.overrides),
+    }
+    return OmegaConf.to_yaml(OmegaConf.create(asked))
