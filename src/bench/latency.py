@@ -96,5 +96,5 @@ def _sampled(job: Job) -> list[Query]:
     judged = set(job.collection.qrels.judged_queries)
     queries = [query for query in job.collection.queries if query.id in judged]
     count = min(job.timing.queries, len(queries))
-    chosen = np.random.default_rng(job.seed).choice(len(queries), count, replace=False) if count else []
+    chosen = np.random.default_rng(job.seed).permutation(len(queries))[:count]
     return [queries[i] for i in sorted(chosen)]

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import csv
-import gzip
 import json
 import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
 from bench.collection import Collection, Doc, Query
 from bench.errors import BenchError, listing
+from bench.lines import Problems, existing, lines, rows
 from bench.qrels import Qrels
 
 Item = TypeVar("Item", Doc, Query)
-MOST_PROBLEMS = 20
 _POLICIES = ("error", "keep", "drop")
 _LANGUAGES = {"auto": None, "spanish": "spanish", "english": "english", "es": "spanish", "en": "english"}
 
@@ -51,9 +49,9 @@ class BeirFolder:
         if not folder.is_dir():
             raise BenchError(f"collection.path: there is no folder {folder}")
         problems = Problems()
-        docs = _items(_file(folder, "corpus.jsonl", problems), _doc, problems)
-        queries = _items(_file(folder, "queries.jsonl", problems), _query, problems)
-        judgements = _judgements(_file(folder, f"qrels/{self.split}.tsv", problems), problems)
+        docs = _items(existing(folder, "corpus.jsonl", problems), _doc, problems)
+        queries = _items(existing(folder, "queries.jsonl", problems), _query, problems)
+        judgements = _judgements(existing(folder, f"qrels/{self.split}.tsv", problems), problems)
         parts_file = folder / "qrels" / "parts.tsv"
         parts = _parts(parts_file, problems) if parts_file.exists() else {}
         for kind, items in (("documents", docs), ("queries", queries)):
@@ -99,57 +97,12 @@ class BeirFolder:
         }
 
 
-@dataclass
-class Problems:
-    """What is wrong with some files, gathered so that all of it is told at once."""
-
-    found: list[str] = field(default_factory=list)
-
-    def add(self, path: Path, line: int, problem: str) -> None:
-        """Note a problem of a line (from 1; 0: of the whole file)."""
-        self.found.append(f"{path}:{line}: {problem}" if line else f"{path}: {problem}")
-
-    def __bool__(self) -> bool:
-        return bool(self.found)
-
-    def raise_any(self, what: str) -> None:
-        """One error for all of them."""
-        if self.found:
-            more = len(self.found) - MOST_PROBLEMS
-            lines = self.found[:MOST_PROBLEMS] + ([f"and {more} more"] if more > 0 else [])
-            raise BenchError(f"{what} has {len(self.found)} problems:\n  " + "\n  ".join(lines))
-
-
-def _file(folder: Path, name: str, problems: Problems) -> Path | None:
-    for path in (folder / name, folder / f"{name}.gz"):
-        if path.is_file():
-            return path
-    problems.add(folder / name, 0, "the file is missing (it may also end in .gz)")
-    return None
-
-
-def _lines(path: Path, problems: Problems) -> Iterator[tuple[int, str]]:
-    """Numbered lines that are not blank, without byte-order mark or line end."""
-    opened = gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb")
-    try:
-        with opened as stream:
-            for number, raw in enumerate(stream, 1):
-                try:
-                    line = raw.decode("utf-8-sig" if number == 1 else "utf-8").rstrip("\r\n")
-                except UnicodeDecodeError as error:
-                    problems.add(path, number, f"not UTF-8: {error.reason} at byte {error.start}")
-                    continue
-                if line.strip():
-                    yield number, line
-    except (OSError, EOFError) as error:
-        problems.add(path, 0, f"cannot be read to its end: {error}")
-
-
-def _items(path: Path | None, make: Callable[[dict[str, Any]], Item], problems: Problems) -> dict[str, Item]:
+def _items(path: Path | None, make: Callable[[Any], Item], problems: Problems) -> dict[str, Item]:
     items: dict[str, Item] = {}
-    lines: dict[str, int] = {}
-    for number, line in _lines(path, problems) if path else ():
-        assert path is not None
+    numbers: dict[str, int] = {}
+    if path is None:
+        return items
+    for number, line in lines(path, problems):
         try:
             item = make(json.loads(line))
         except json.JSONDecodeError as error:
@@ -159,13 +112,13 @@ def _items(path: Path | None, make: Callable[[dict[str, Any]], Item], problems: 
             problems.add(path, number, str(error))
             continue
         if item.id in items:
-            problems.add(path, number, f"id '{item.id}' stands already on line {lines[item.id]}")
+            problems.add(path, number, f"id '{item.id}' stands already on line {numbers[item.id]}")
         else:
-            items[item.id], lines[item.id] = item, number
+            items[item.id], numbers[item.id] = item, number
     return items
 
 
-def _doc(record: dict[str, Any]) -> Doc:
+def _doc(record: Any) -> Doc:
     known = _record(record)
     title = record.get("title") or ""
     if not isinstance(title, str):
@@ -173,7 +126,7 @@ def _doc(record: dict[str, Any]) -> Doc:
     return Doc(**known, title=title)
 
 
-def _query(record: dict[str, Any]) -> Query:
+def _query(record: Any) -> Query:
     return Query(**_record(record))
 
 
@@ -198,49 +151,32 @@ def _record(record: Any) -> dict[str, Any]:
 
 def _judgements(path: Path | None, problems: Problems) -> dict[str, dict[str, float]]:
     judgements: dict[str, dict[str, float]] = {}
-    lines: dict[tuple[str, str], int] = {}
-    for number, fields in _rows(path, ("query-id", "corpus-id", "score"), problems):
-        assert path is not None
-        query, doc, text = fields
+    numbers: dict[tuple[str, str], int] = {}
+    if path is None:
+        return judgements
+    for number, (query, doc, text) in rows(path, ("query-id", "corpus-id", "score"), problems):
         try:
             grade = float(text)
         except ValueError:
             grade = math.nan
         if not math.isfinite(grade):
             problems.add(path, number, f"'{text}' is no grade")
-        elif (query, doc) in lines and judgements[query][doc] != grade:
-            first = lines[query, doc]
+        elif (query, doc) in numbers and judgements[query][doc] != grade:
+            first = numbers[query, doc]
             problems.add(
                 path, number, f"{query} / {doc} has grade {grade:g} here and another on line {first}"
             )
         else:
             judgements.setdefault(query, {})[doc] = grade
-            lines.setdefault((query, doc), number)
+            numbers.setdefault((query, doc), number)
     return judgements
 
 
 def _parts(path: Path, problems: Problems) -> dict[str, dict[str, list[str]]]:
     parts: dict[str, dict[str, list[str]]] = {}
-    for _, (query, part, doc) in _rows(path, ("query-id", "part", "corpus-id"), problems):
+    for _, (query, part, doc) in rows(path, ("query-id", "part", "corpus-id"), problems):
         parts.setdefault(query, {}).setdefault(part, []).append(doc)
     return parts
-
-
-def _rows(path: Path | None, header: tuple[str, ...], problems: Problems) -> Iterator[tuple[int, list[str]]]:
-    """The rows of a tab-separated file of three columns; its header may be missing."""
-    for number, line in _lines(path, problems) if path else ():
-        assert path is not None
-        fields = [text.strip() for text in next(csv.reader([line], delimiter="\t", quoting=csv.QUOTE_NONE))]
-        if tuple(fields) == header:
-            continue
-        if len(fields) != len(header):
-            problems.add(
-                path,
-                number,
-                f"{len(fields)} columns, not {len(header)} ({', '.join(header)}), separated by tabs",
-            )
-        else:
-            yield number, fields
 
 
 def _checked_parts(

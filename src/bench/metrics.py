@@ -148,4 +148,5 @@ def _dcg(gains: Array, k: int) -> Array:
 def _ratio(numerator: npt.NDArray[np.generic], denominator: npt.NDArray[np.generic]) -> Array:
     """Numerator over denominator, 0 where the denominator is 0."""
     upper, lower = np.broadcast_arrays(np.asarray(numerator, np.float64), np.asarray(denominator, np.float64))
-    return np.divide(upper, lower, out=np.zeros(upper.shape), where=lower != 0)
+    quotient: Array = np.divide(upper, lower, out=np.zeros(upper.shape), where=lower != 0)
+    return quotient

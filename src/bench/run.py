@@ -70,7 +70,7 @@ class Run:
     @property
     def returned(self) -> Rows:
         """How many documents came back for each query, int32 [q]."""
-        return (self.rows >= 0).sum(axis=1, dtype=np.int32)
+        return np.asarray((self.rows >= 0).sum(axis=1), np.int32)
 
     def top(self, depth: int) -> Run:
         """The first places of every ranking."""
@@ -130,17 +130,21 @@ class Run:
         place = np.arange(len(query)) - np.repeat(np.cumsum(count) - count, count)
         shape = (len(queries), int(count.max(initial=0)))
 
-        def dense(values: npt.NDArray[np.generic], empty: float) -> npt.NDArray[np.generic]:
-            filled = np.full(shape, empty, values.dtype)
+        def ranks_of(values: Rows, empty: int) -> Rows:
+            filled = np.full(shape, empty, np.int32)
             filled[query, place] = values[order]
+            return filled
+
+        def scores_of(column: str) -> Scores:
+            filled = np.full(shape, -np.inf)
+            filled[query, place] = table[column].fill_null(-np.inf).to_numpy()[order]
             return filled
 
         stages = {}
         for name in [c.removesuffix("_rank") for c in table.column_names if c.endswith("_rank")]:
-            ranks = table[f"{name}_rank"].fill_null(0).to_numpy().astype(np.int32)
-            scores = table[f"{name}_score"].fill_null(-np.inf).to_numpy()
-            stages[name] = Stage(dense(ranks, 0), dense(scores, -np.inf))
-        return cls(queries, docs, dense(row, -1), dense(table["score"].to_numpy(), -np.inf), stages)
+            ranks = table[f"{name}_rank"].fill_null(0).to_numpy()
+            stages[name] = Stage(ranks_of(ranks, 0), scores_of(f"{name}_score"))
+        return cls(queries, docs, ranks_of(row, -1), scores_of("score"), stages)
 
 
 def _permuted(stage: Stage, order: npt.NDArray[np.intp]) -> Stage:

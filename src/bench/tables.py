@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -165,10 +165,13 @@ def told(results: Results) -> int:
     grid = results.grid
     if (grid["status"] == "ok").any():
         shown(comparison(grid))
-    for cell, queries in _single(results):
-        types = {query: str(about["metadata"].get("type", "")) for query, about in queries.items()}
+    done = grid[grid["status"] == "ok"]
+    if done["system_id"].nunique() == 1 and done["collection"].nunique() == 1:
+        types = {
+            query: str(about["metadata"].get("type", "")) for query, about in _queries(results, done).items()
+        }
         if any(types.values()):
-            shown(slices(results.per_query, by=types, k=int(cell["k"])))
+            shown(slices(results.per_query, by=types, k=int(done["k"].max())))
     for line in (*results.notes, *troubles(grid)):
         print(line, file=sys.stderr)
     if results.left_out:
@@ -177,8 +180,5 @@ def told(results: Results) -> int:
     return 1 if (grid["status"] == "failed").any() else 0
 
 
-def _single(results: Results) -> Iterator[tuple[dict[str, Any], dict[str, dict[str, Any]]]]:
-    """The deepest cell of the one job, with its queries; nothing for a sweep."""
-    cells = results.grid[results.grid["status"] == "ok"]
-    if cells["system_id"].nunique() == 1 and cells["collection"].nunique() == 1:
-        yield cells.iloc[-1].to_dict(), results.queries(cells.iloc[-1]["collection"])
+def _queries(results: Results, cells: pd.DataFrame) -> dict[str, dict[str, Any]]:
+    return results.queries(str(cells["collection"].iloc[0]))

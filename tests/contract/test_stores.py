@@ -73,20 +73,25 @@ def test_what_was_saved_answers_alike(index, config, tmp_path):
     assert opened.size_bytes() == index.size_bytes()
 
 
-@pytest.mark.parametrize("kept", [0.0, 0.001, 0.5, 0.999])
-def test_a_damaged_file_is_an_error_that_names_it(index, config, tmp_path, kept):
+def largest(folder):
+    return max(folder.iterdir(), key=lambda path: path.stat().st_size)
+
+
+def test_a_file_cut_short_anywhere_is_an_error_that_names_it(index, config, tmp_path):
+    # FAISS maps a file that ends inside its header or its last value: the first crashes, the second is unseen.
     index.save(tmp_path)
-    (file,) = tmp_path.iterdir()
+    file = largest(tmp_path)
     data = file.read_bytes()
-    file.write_bytes(data[: int(kept * len(data))])
-    with pytest.raises(BenchError, match=rf"{file.name}: not a readable index"):
-        make(config).open(tmp_path)
+    for length in (0, 1, 30, 95, 130, len(data) // 2, len(data) - 5, len(data) - 1):
+        file.write_bytes(data[:length])
+        with pytest.raises(BenchError, match=rf"{file.name}: not a readable index"):
+            make(config).open(tmp_path)
 
 
 def test_a_file_of_something_else_is_an_error(index, config, tmp_path):
     index.save(tmp_path)
-    (file,) = tmp_path.iterdir()
-    file.write_bytes(b"no index at all " * 100)
+    file = largest(tmp_path)
+    file.write_bytes(b"?" * file.stat().st_size)
     with pytest.raises(BenchError, match="not a readable index"):
         make(config).open(tmp_path)
 

@@ -98,13 +98,14 @@ class Faiss:
         return FaissIndex(index, threads=self.threads)
 
     def open(self, folder: Path) -> FaissIndex:
-        """Open a saved index, memory-mapped where that is safe; BenchError where it is missing or damaged."""
-        path = folder / "index.faiss"
-        # A mapped inverted file that lost its last few bytes opens without complaint (faiss 1.15.1).
-        flags = 0 if "IVF" in self.factory else faiss.IO_FLAG_MMAP_IFC
+        """Open a saved index memory-mapped; BenchError where it is missing or cut short."""
+        path, length = folder / "index.faiss", folder / "index.length"
         try:
-            index = faiss.read_index(str(path), flags)
-        except RuntimeError as error:
+            # Mapping a file that was cut short crashes the process or passes unseen (faiss 1.15.1).
+            if (found := path.stat().st_size) != (saved := int(length.read_text())):
+                raise ValueError(f"{found} bytes of {saved}")
+            index = faiss.read_index(str(path), faiss.IO_FLAG_MMAP_IFC)
+        except (OSError, ValueError, RuntimeError) as error:
             raise BenchError(f"{path}: not a readable index: {_reason(error)}; remove its folder") from error
         self._set_search(index)
         return FaissIndex(index, threads=self.threads)
@@ -184,7 +185,7 @@ class FaissIndex:
         return {"ntotal": int(self._index.ntotal), "dim": int(self._index.d), **found}
 
     def size_bytes(self) -> int:
-        """The size of the file that `save` writes."""
+        """The size of the index as `save` writes it."""
         sizes: list[int] = []
         writer = faiss.PyCallbackIOWriter(lambda data: sizes.append(len(data)))  # type: ignore[attr-defined]
         faiss.write_index(self._index, writer)
@@ -192,7 +193,9 @@ class FaissIndex:
 
     def save(self, folder: Path) -> None:
         """Write the index into an existing, empty folder."""
-        faiss.write_index(self._index, str(folder / "index.faiss"))
+        path = folder / "index.faiss"
+        faiss.write_index(self._index, str(path))
+        (folder / "index.length").write_text(str(path.stat().st_size))
 
     def close(self) -> None:
         """Let go of the index, and of its file where it is memory-mapped."""
@@ -231,5 +234,5 @@ def _refusal(where: str) -> Iterator[None]:
         raise kind(f"{where}: FAISS says: {reason}") from error
 
 
-def _reason(error: RuntimeError) -> str:
+def _reason(error: Exception) -> str:
     return re.sub(r"^Error in .* at \S+:\d+: ", "", str(error), flags=re.DOTALL)
