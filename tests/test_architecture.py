@@ -16,7 +16,7 @@ PURE = ("metrics", "evaluate", "fusion")
 FAMILIES = ("text", "embedders", "stores", "retrievers", "rerankers", "models")
 DOING = (
     "timing", "cache", "cached", "artifacts", "config", "labels", "job", "pipeline", "record", "latency", "sweep",
-    "progress", "api",
+    "progress", "provenance", "api",
 )  # fmt: skip
 TELLING = ("tables", "catalogue")
 TOP = ("cli", "__main__", "__init__")
@@ -76,11 +76,20 @@ def test_values_import_downward_and_never_each_other_in_a_circle():
 
 def calls(path: Path) -> set[str]:
     """Dotted names that a module calls or reads as attributes."""
-    return {ast.unparse(node) for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Attribute)}
+    return {
+        ast.unparse(node) for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Attribute)
+    }
 
 
 def test_only_the_clock_reads_clocks():
-    clocks = ("time.time", "time.perf_counter", "time.monotonic", "datetime.now", "datetime.datetime.now", "time.sleep")
+    clocks = (
+        "time.time",
+        "time.perf_counter",
+        "time.monotonic",
+        "datetime.now",
+        "datetime.datetime.now",
+        "time.sleep",
+    )
     readers = {name_of(path) for path in modules() if any(name in calls(path) for name in clocks)}
     assert readers <= {"timing"}
 
@@ -121,7 +130,9 @@ HEAVY = ("torch", "faiss", "transformers", "sentence_transformers")
 def loaded(code: str, *, cwd: Path) -> set[str]:
     """What a fresh interpreter has loaded after this code."""
     tail = f"; import sys; print('LOADED', *[m for m in {(*HEAVY, 'hydra', 'numpy', 'pandas')!r} if m in sys.modules])"
-    done = subprocess.run([sys.executable, "-c", code + tail], cwd=cwd, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code + tail], cwd=cwd, capture_output=True, text=True, check=True
+    )
     return set(done.stdout.split("LOADED")[1].split())
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import tempfile
@@ -18,7 +17,7 @@ from filelock import FileLock
 
 from bench.collection import Collection, Doc
 from bench.errors import BenchError
-from bench.grid import GRID, PER_QUERY, MetricGrid, concatenated, read_table
+from bench.grid import GRID, PER_QUERY, SCHEMA_VERSION, MetricGrid, concatenated, read_table
 from bench.identity import digest
 from bench.run import Run
 
@@ -60,17 +59,19 @@ class JobFolder:
     def write(self, files: Mapping[str, Writer], *, manifest: Mapping[str, Any]) -> None:
         """Write the named files and then the manifest; what was there under those names is replaced."""
         self.path.mkdir(parents=True, exist_ok=True)
-        with contextlib.suppress(FileNotFoundError):
-            (self.path / "manifest.json").unlink()
+        self.discard("manifest.json")
         for name, write in files.items():
             _beside(self.path / name, write)
         _beside(self.path / "manifest.json", lambda path: path.write_text(_pretty(manifest)))
-        with contextlib.suppress(FileNotFoundError):
-            (self.path / "failure.json").unlink()
+        self.discard("failure.json")
 
     def put(self, name: str, write: Writer) -> None:
         """Write one more file beside those of a finished job."""
         _beside(self.path / name, write)
+
+    def discard(self, name: str) -> None:
+        """Remove a file of the job, if it is there."""
+        (self.path / name).unlink(missing_ok=True)
 
     def fail(self, record: Mapping[str, Any]) -> None:
         """Record that the job failed or was skipped, and why."""
@@ -176,28 +177,29 @@ def merge(folder: Path, *, state: Mapping[str, dict[str, str]]) -> Merged:
     """Rebuild grid.parquet and per_query.parquet of a folder from its jobs, under a lock.
 
     `state` gives, for the collections at hand, the digests of corpus, queries and qrels; jobs of an earlier
-    state of one are left out and counted. Collections that are not at hand keep the state of most of their jobs.
+    state of one, or of another version of the columns, are left out and counted. Collections that are not at
+    hand keep the state of most of their jobs.
     """
     with JobFolder(folder / "grid").locked():
         jobs = [JobFolder(path) for path in sorted(folder.iterdir()) if path.is_dir() and not _aside(path)]
         finished = [(job, manifest) for job in jobs if (manifest := job.manifest)]
         current = {**_most_common(manifest for _, manifest in finished), **state}
-        kept = [(job, m) for job, m in finished if m["digests"] == current[m["collection"]]]
-        grids = [read_table(job.path / "grid.parquet", GRID) for job, _ in kept]
-        failed = [
-            row
-            for job in jobs
-            if not job.manifest
-            for row in (job.failure or {}).get("rows", ())
-            if _of(row, current)
-        ]
-        whole = concatenated([*grids, MetricGrid.of(failed).table] if failed else grids, GRID)
+        kept = [job for job, manifest in finished if _holds(manifest, current)]
+        grid = concatenated([read_table(job.path / "grid.parquet", GRID) for job in kept], GRID)
+        done = set(zip(*(grid[name].to_pylist() for name in CELL), strict=True))
+        rows = [row for job in jobs for row in (job.failure or {}).get("rows", ()) if _of(row, current)]
+        failed = [row for row in rows if tuple(row[name] for name in CELL) not in done]
+        whole = concatenated([grid, MetricGrid.of(failed).table] if failed else [grid], GRID)
         per_query = concatenated(
-            [read_table(job.path / "per_query.parquet", PER_QUERY) for job, _ in kept], PER_QUERY
+            [read_table(job.path / "per_query.parquet", PER_QUERY) for job in kept], PER_QUERY
         )
         _beside(folder / "grid.parquet", write_table(whole))
         _beside(folder / "per_query.parquet", write_table(per_query))
         return Merged(MetricGrid(whole), len(finished) - len(kept))
+
+
+CELL = ("system_id", "collection", "seed", "k")
+"""What tells the cells of a folder apart."""
 
 
 def _aside(path: Path) -> bool:
@@ -209,6 +211,11 @@ def _most_common(manifests: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, 
     for manifest in manifests:
         states.setdefault(manifest["collection"], []).append(manifest["digests"])
     return {name: max(found, key=found.count) for name, found in states.items()}
+
+
+def _holds(manifest: Mapping[str, Any], current: Mapping[str, dict[str, str]]) -> bool:
+    same_columns = manifest["schema_version"] == SCHEMA_VERSION
+    return same_columns and bool(manifest["digests"] == current[manifest["collection"]])
 
 
 def _of(row: Mapping[str, Any], current: Mapping[str, dict[str, str]]) -> bool:

@@ -39,6 +39,7 @@ class Cache:
         if not folder.is_dir():
             return None
         if _seal_of(folder) == _seal(folder):
+            os.utime(folder)  # when it was last used, for pruning
             return folder
         shutil.rmtree(folder, ignore_errors=True)
         return None
@@ -57,6 +58,20 @@ class Cache:
         finally:
             shutil.rmtree(made, ignore_errors=True)
         return target
+
+    def prune(self, *, unused_since: float) -> int:
+        """Drop what has not been used since this time (seconds since the epoch); returns how many entries."""
+        kinds = [kind for kind in self.folder.iterdir() if kind.is_dir()] if self.folder.is_dir() else []
+        stale = [
+            e
+            for kind in kinds
+            if kind.name != "locks"
+            for e in kind.iterdir()
+            if e.stat().st_mtime <= unused_since
+        ]
+        for entry in stale:
+            shutil.rmtree(entry) if entry.is_dir() else entry.unlink()
+        return len(stale)
 
     def sizes(self) -> dict[str, tuple[int, int]]:
         """By kind: how many entries and bytes."""
@@ -85,10 +100,15 @@ SEAL = "seal.json"
 
 def _seal(folder: Path) -> dict[str, str]:
     return {
-        str(path.relative_to(folder)): hashlib.blake2b(path.read_bytes(), digest_size=16).hexdigest()
+        str(path.relative_to(folder)): _contents(path)
         for path in sorted(folder.rglob("*"))
         if path.is_file() and path.name != SEAL
     }
+
+
+def _contents(path: Path) -> str:
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, lambda: hashlib.blake2b(digest_size=16)).hexdigest()
 
 
 def _seal_of(folder: Path) -> dict[str, str] | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -12,6 +13,7 @@ import numpy.typing as npt
 
 from bench.cache import Cache
 from bench.embedders import Embedder, Vectors
+from bench.errors import BenchError
 from bench.identity import digest, identity
 from bench.rerankers.pairs import PairScorer, PairScores
 from bench.stores import VectorIndex, VectorStore
@@ -105,7 +107,9 @@ class CachedStore:
         key = digest(recipe, data, repr(vectors.shape))
         with self.cache.lock("indexes", key):
             if folder := self.cache.entry("indexes", key):
-                return self.store.open(folder)
+                # What an earlier version has written may not open; it is made again.
+                with contextlib.suppress(BenchError):
+                    return self.store.open(folder)
             self.fresh += 1
             index = self.store.build(vectors)
             self.cache.put("indexes", key, index.save)

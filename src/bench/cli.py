@@ -29,7 +29,7 @@ precision, recall, MRR and nDCG at every k, with latency, to Parquet.
 Verbs:
   run         what is done without a verb
   list        every part and option, and when to use it:  python -m bench list [group]
-  cache       what the cache holds:                       python -m bench cache
+  cache       what the cache holds, and prune DAYS:       python -m bench cache prune 30
 
 Any setting of conf/ can be given as key=value (python -m bench --cfg job shows them all).
 Exit codes: 0 done, 1 a cell failed, 2 asked wrongly (then nothing has been written).
@@ -102,14 +102,26 @@ def _list(arguments: list[str]) -> int:
 
 def _cache(arguments: list[str]) -> int:
     from bench.cache import Cache, default_folder
+    from bench.timing import days_ago
 
-    if arguments:
-        raise BenchError(f"cache takes no argument, not '{arguments[0]}'")
     cache = Cache(default_folder())
+    if arguments:
+        days = _days(arguments)
+        print(f"{cache.prune(unused_since=days_ago(days))} entries unused for {days:g} days dropped")
     for kind, (entries, size) in cache.sizes().items():
         print(f"{kind:10} {entries:6} entries {size / 1e6:10.1f} MB")
     print(cache.folder)
     return 0
+
+
+def _days(arguments: list[str]) -> float:
+    try:
+        verb, days = arguments
+        if verb == "prune" and float(days) >= 0:
+            return float(days)
+    except ValueError:
+        pass
+    raise BenchError(f"cache {' '.join(arguments)}: it is `cache` or `cache prune DAYS`")
 
 
 VERBS: dict[str, Callable[[list[str]], int]] = {"run": _run, "list": _list, "cache": _cache}

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
-import platform
+import logging
 import re
 from collections.abc import Mapping, Sequence
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import version
 from typing import Any
 
 import numpy as np
@@ -23,10 +22,12 @@ from bench.errors import BenchError, Unsuitable
 from bench.evaluate import Evaluation, evaluate
 from bench.grid import SCHEMA_VERSION, MetricGrid, counts_own, per_query_table
 from bench.job import Job
+from bench.provenance import machine, versions
 from bench.run import Run
 
+log = logging.getLogger(__name__)
+
 TOKEN = re.compile(r"\w+|[^\w\s]")
-MEASURED_BY = ("bench", "numpy", "bm25s", "faiss-cpu", "torch", "transformers", "sentence-transformers")
 
 
 def folder_of(job: Job) -> JobFolder:
@@ -46,9 +47,15 @@ def is_done(job: Job) -> bool:
 
 
 def stored(job: Job) -> tuple[Run, Mapping[str, Any]] | None:
-    """The run and facts of an earlier finish of the same job."""
+    """The run and facts of an earlier finish of the same job, None where they are not whole."""
     manifest = _manifest(job)
-    return None if manifest is None else (folder_of(job).run(job.collection), manifest["facts"])
+    if manifest is None:
+        return None
+    try:
+        return folder_of(job).run(job.collection), manifest["facts"]
+    except (pa.ArrowException, OSError, BenchError) as error:
+        log.warning("%s: its stored run cannot be read and is made again (%s)", job.label, error)
+        return None
 
 
 def record_result(job: Job, run: Run, facts: Mapping[str, Any], evaluation: Evaluation) -> None:
@@ -60,8 +67,14 @@ def record_result(job: Job, run: Run, facts: Mapping[str, Any], evaluation: Eval
         evaluation = evaluate(run, collection.qrels, ks=ks, measures=job.measures)
     found = collection.doc_ids.take(np.unique(run.rows[run.rows >= 0])).to_pylist()
     keep_collection(folder.path.parent, collection, found)
-    latency = latency_columns(folder) if earlier else {}
-    rows = [{**_cell(job, k, run, facts, evaluation), **latency.get(k, {})} for k in ks]
+    if earlier is None:
+        folder.discard("timings.parquet")
+    latency = latency_columns(folder)
+    lengths = np.array([len(TOKEN.findall(doc.contents)) for doc in collection.docs], np.int64)
+    tokens = {k: float(context_tokens(run, lengths, k).mean()) for k in ks}
+    rows = [
+        {**_cell(job, k, facts, evaluation), "context_tokens": tokens[k], **latency.get(k, {})} for k in ks
+    ]
     blank = next((i for i in (*collection.query_ids, *collection.doc_ids) if re.search(r"\s", i)), None)
     files: dict[str, Writer] = {
         "job.yaml": write_text(_job_yaml(job, ks)),
@@ -110,13 +123,24 @@ def record_latency(job: Job, timings: pa.Table) -> None:
         manifest = folder.manifest
         if manifest is None:
             return
-        folder.put("timings.parquet", write_table(timings))
+        folder.put("timings.parquet", write_table(_with_other_ks(timings, folder)))
         latency = latency_columns(folder)
         rows = [
             {**row, **latency.get(row["k"], {})}
             for row in MetricGrid.read(folder.path / "grid.parquet").rows()
         ]
         folder.write({"grid.parquet": write_table(MetricGrid.of(rows).table)}, manifest=manifest)
+
+
+def _with_other_ks(timings: pa.Table, folder: JobFolder) -> pa.Table:
+    """These samples, and the earlier ones at the k that they do not have."""
+    path = folder.path / "timings.parquet"
+    if not path.exists():
+        return timings
+    earlier = pq.read_table(path)
+    return pa.concat_tables(
+        [earlier.filter(pc.invert(pc.is_in(earlier["k"], timings["k"].combine_chunks()))), timings]
+    )
 
 
 def latency_columns(folder: JobFolder) -> dict[int, dict[str, float]]:
@@ -145,36 +169,18 @@ def context_tokens(run: Run, lengths: npt.NDArray[np.int64], k: int) -> npt.NDAr
     return np.asarray(np.where(rows >= 0, lengths[rows], 0).sum(axis=1))
 
 
-def versions() -> dict[str, str]:
-    """The versions of what the figures depend on, where they are installed."""
-    found = {"python": platform.python_version()}
-    for package in MEASURED_BY:
-        try:
-            found[package] = version(package)
-        except PackageNotFoundError:
-            continue
-    return found
-
-
-def machine() -> dict[str, Any]:
-    """Where the figures were made, as far as they depend on it."""
-    processor = platform.processor() or platform.machine()
-    return {"platform": platform.platform(), "processor": processor, "cores": os.cpu_count()}
-
-
 def _manifest(job: Job) -> dict[str, Any] | None:
     """The manifest of an earlier finish that still holds."""
     manifest = None if job.fresh else folder_of(job).manifest
     return manifest if manifest and manifest["schema_version"] == SCHEMA_VERSION else None
 
 
-def _cell(job: Job, k: int, run: Run, facts: Mapping[str, Any], evaluation: Evaluation) -> dict[str, Any]:
+def _cell(job: Job, k: int, facts: Mapping[str, Any], evaluation: Evaluation) -> dict[str, Any]:
     values: dict[str, Any] = {}
     for measure in job.measures:
         values[measure.name] = evaluation.mean(measure.name, k)
         if counts_own(measure.name):
             values[f"{measure.name}_queries"] = evaluation.counted(measure.name, k)
-    lengths = np.array([len(TOKEN.findall(doc.contents)) for doc in job.collection.docs], np.int64)
     return {
         **_identity_columns(job, facts["index"].get("parameters")),
         **values,
@@ -188,7 +194,6 @@ def _cell(job: Job, k: int, run: Run, facts: Mapping[str, Any], evaluation: Eval
         "index_seconds": facts["index_seconds"],
         "index_bytes": facts["index"].get("index_bytes"),
         "peak_memory_bytes": timing.peak_memory_bytes(),
-        "context_tokens": float(context_tokens(run, lengths, k).mean()),
     }
 
 

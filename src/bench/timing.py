@@ -174,6 +174,11 @@ def now() -> str:
     return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
 
 
+def days_ago(days: float) -> float:
+    """The time so many days ago, in seconds since the epoch."""
+    return time.time() - 86_400 * days
+
+
 def peak_memory_bytes() -> int:
     """The largest resident memory this process has had."""
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

@@ -30,12 +30,12 @@ def make(config, **changes):
     return instantiate(OmegaConf.merge(OmegaConf.load(config), OmegaConf.create(changes)), _convert_="all")
 
 
-@pytest.fixture(params=CONFIGS, ids=lambda path: path.stem)
+@pytest.fixture(scope="module", params=CONFIGS, ids=lambda path: path.stem)
 def config(request):
     return request.param
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def index(config):
     return make(config).build(VECTORS)
 
@@ -65,7 +65,8 @@ def test_most_of_the_nearest_ten_are_found(index, config):
     assert recall >= FLOORS.get(config.stem, LOWEST_FLOOR)
 
 
-def test_what_was_saved_answers_alike(index, config, tmp_path):
+def test_what_was_saved_answers_alike(config, tmp_path):
+    index = make(config).build(VECTORS)
     index.save(tmp_path)
     opened = make(config).open(tmp_path)
     assert_equal(index.search(QUERIES, 20), opened.search(QUERIES, 20))

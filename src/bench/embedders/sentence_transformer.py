@@ -125,110 +125,20 @@ class SentenceTransformerEmbedder:
         return self.max_length
 
 
-def check_computation(device: str, dtype: str, *, batch_size: int) -> None:
-    """BenchError where a setting of how a model is computed is none that exists."""
-    for field, value, allowed in (("device", device, DEVICES), ("dtype", dtype, DTYPES)):
-        if value not in allowed:
-            raise BenchError(f"embedder.{field}={value}: must be one of {', '.join(allowed)}")
-    if batch_size < 1:
-        raise BenchError(f"embedder.batch_size={batch_size}: must be 1 or more")
-
-
-class _Source(NamedTuple):
-    """Where a model comes from, what it is called wherever it lies, and why it cannot be had."""
-
-    place: str
-    revision: str | None
-    name: str
-    problem: str = ""
-
-
-def _in_folder(folder: Path) -> _Source:
-    name = folder.resolve().name
-    if not folder.is_dir():
-        return _Source(str(folder), None, name, f"the model folder {folder} does not exist: {_WITHOUT_HUB}")
-    configured = any((folder / file).is_file() for file in ("modules.json", "config.json"))
-    weights = any(file.suffix in (".safetensors", ".bin") for file in folder.rglob("*"))
-    if not (configured and weights):
-        lacking = "a modules.json or config.json and weights are needed"
-        return _Source(str(folder), None, name, f"the folder {folder} holds no model: {lacking}")
-    return _Source(str(folder), None, f"{name}@{folder_digest(folder)}")
-
-
-@functools.cache
-def _on_hub(model: str, revision: str | None) -> _Source:
-    """The model at one commit: what the local cache holds, else what the hub names now.
-
-    The commit found is the commit loaded, so a model that moves on the hub cannot take the place of the one
-    whose name stands in the results.
-    """
-    from huggingface_hub import model_info, try_to_load_from_cache
-
-    for file in ("modules.json", "config.json"):
-        cached = try_to_load_from_cache(model, file, revision=revision)
-        if isinstance(cached, str):
-            commit = Path(cached).parent.name
-            return _Source(model, commit, f"{model}@{commit}")
-    try:
-        current = model_info(model, revision=revision, timeout=_HUB_SECONDS).sha
-    # Offline, no network, no such model, no such revision, a proxy's refusal: the hub's client has no
-    # common class for them, and each means that the model cannot be had.
-    except Exception as error:
-        named = f"{model}@{revision}" if revision else model
-        reason = (str(error).strip() or type(error).__name__).splitlines()[0]
-        problem = (
-            f"the model {named} is no folder, is not in the local Hugging Face cache and the hub does not "
-            f"give it ({reason}): {_WITHOUT_HUB}, which need no hub"
-        )
-        return _Source(model, revision, named, problem)
-    return _Source(model, current, f"{model}@{current}")
-
-
 # Two are kept: the two sides of a hybrid; a sweep over many models would otherwise fill the memory.
 @functools.lru_cache(maxsize=2)
-def _load(source: _Source, device: str, dtype: str, trust_remote_code: bool) -> Any:
-    import torch
-    from sentence_transformers import SentenceTransformer
+def _loaded(model: Model, _identity: str, device: str, dtype: str, trust_remote_code: bool) -> Any:
+    folder = model.folder
+    with loading(model):
+        from sentence_transformers import SentenceTransformer
 
-    local = source.revision is None
-    try:
-        with _no_loading_bar() if local else nullcontext():
-            return SentenceTransformer(
-                source.place,
-                device=device,
-                revision=source.revision,
-                local_files_only=local,
-                trust_remote_code=trust_remote_code,
-                model_kwargs={"dtype": getattr(torch, dtype)},
-            )
-    except (OSError, ValueError) as error:
-        raise Unavailable(f"the model {source.name} cannot be loaded: {error}") from error
-
-
-@contextmanager
-def _no_loading_bar() -> Iterator[None]:
-    """Keeps the bar over the tensors of a local file, a second's work, off standard error."""
-    from transformers.utils import logging
-
-    shown = logging.is_progress_bar_enabled()
-    logging.disable_progress_bar()
-    try:
-        yield
-    finally:
-        if shown:
-            logging.enable_progress_bar()
-
-
-def _device(asked: str) -> str:
-    if asked == "cpu":
-        return asked
-    import torch
-
-    if torch.cuda.is_available():
-        return "cuda"
-    if asked == "cuda":
-        raise Unavailable("embedder.device=cuda: torch finds no GPU here: use embedder.device=auto or cpu")
-    return "cpu"
+        return SentenceTransformer(
+            str(folder),
+            device=device,
+            trust_remote_code=trust_remote_code,
+            local_files_only=not trust_remote_code,  # such code may live in another repository of the hub
+            model_kwargs={"dtype": dtype},
+        )
 
 
 def _own_prompt(model: Any, named: Sequence[str]) -> str:
