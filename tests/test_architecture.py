@@ -13,7 +13,7 @@ SOURCE = Path(__file__).parents[1] / "src" / "bench"
 
 VALUES = ("errors", "identity", "ids", "qrels", "collection", "run", "grid", "lines", "loading", "judgements")
 PURE = ("metrics", "evaluate", "fusion")
-FAMILIES = ("text", "embedders", "stores", "retrievers", "rerankers", "models")
+FAMILIES = ("text", "embedders", "stores", "retrievers", "rerankers", "models", "model_folders")
 DOING = (
     "timing", "cache", "cached", "artifacts", "config", "labels", "job", "pipeline", "record", "latency", "sweep",
     "progress", "provenance", "api",
@@ -24,9 +24,10 @@ TOP = ("cli", "__main__", "__init__")
 ALLOWED = {
     **dict.fromkeys(VALUES, {*VALUES}),
     **dict.fromkeys(PURE, {*VALUES, *PURE}),
-    "models": {"errors", "identity"},
+    "models": {"errors", "identity", "model_folders"},
+    "model_folders": {"errors", "identity"},
     "text": {*VALUES, "text"},
-    "embedders": {"errors", "identity", "models", "embedders"},
+    "embedders": {"errors", "identity", "models", "model_folders", "embedders"},
     "stores": {"errors", "identity", "stores"},
     "retrievers": {*VALUES, "fusion", "text", "embedders", "stores", "retrievers"},
     "rerankers": {*VALUES, "fusion", "text", "models", "rerankers"},

@@ -20,6 +20,7 @@ from hydra.errors import HydraException
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
+from bench.artifacts import CELL
 from bench.config import conf_folder, explained
 from bench.errors import BenchError
 from bench.grid import GRID, PER_QUERY, read_table
@@ -30,10 +31,13 @@ from bench.sweep import outcome
 
 @dataclass(frozen=True)
 class Results:
-    """A folder of finished jobs; `asked` are the system ids and k of the command that made it, None for all."""
+    """A folder of finished jobs; `asked` are the cells of the command that made it, None for all.
+
+    A cell is asked for by system id, collection, seed and k.
+    """
 
     folder: Path
-    asked: dict[str, list[int]] | None = None
+    asked: frozenset[tuple[str, str, int, int]] | None = None
     left_out: int = 0
     notes: tuple[str, ...] = ()
     plan: str | None = None
@@ -63,9 +67,8 @@ class Results:
     def _asked(self, frame: pd.DataFrame) -> pd.DataFrame:
         if self.asked is None:
             return frame
-        cells = {(system, k) for system, ks in self.asked.items() for k in ks}
-        pairs = zip(frame["system_id"], frame["k"], strict=True)
-        return frame[[pair in cells for pair in pairs]].reset_index(drop=True)
+        cells = zip(*(frame[name] for name in CELL), strict=True)
+        return frame[[cell in self.asked for cell in cells]].reset_index(drop=True)
 
 
 def load(folder: str | Path) -> Results:
@@ -86,11 +89,12 @@ def run(*overrides: str) -> Results:
         try:
             hydra_main(config_path=str(conf_folder()), config_name="config", version_base="1.3")(task)()
         except (HydraException, OmegaConfBaseException) as error:
-            raise explained(error) from error
+            raise explained(error, overrides) from error
     sweep = outcome.get()
     if sweep is None:
         raise BenchError("Hydra was asked for something else than a run")
-    asked = {one.job.system_id: list(one.job.ks) for one in sweep.planned}
+    jobs = [one.job for one in sweep.planned]
+    asked = frozenset((job.system_id, job.collection.name, job.seed, k) for job in jobs for k in job.ks)
     return Results(sweep.folder, asked, sweep.left_out, sweep.notes, sweep.dry)
 
 
@@ -102,12 +106,16 @@ def task(cfg: DictConfig) -> None:
     run_job(job_of(cfg, load=Collections()))
 
 
+def _is_override(word: str) -> bool:
+    return not word.startswith("-") and ("=" in word or word.startswith("~"))
+
+
 @contextmanager
 def _as_command(overrides: Sequence[str]) -> Iterator[None]:
     """Hydra reads the command line and swallows exceptions unless told otherwise: tell it."""
     argv, full = sys.argv, os.environ.get("HYDRA_FULL_ERROR")
-    # Hydra's parser wants its switches before the first override.
-    sys.argv = ["bench", *sorted(overrides, key=lambda word: word not in ("-m", "--multirun"))]
+    # Hydra's parser wants its switches, with their values, before the first override.
+    sys.argv = ["bench", *sorted(overrides, key=_is_override)]
     os.environ["HYDRA_FULL_ERROR"] = "1"
     GlobalHydra.instance().clear()
     try:

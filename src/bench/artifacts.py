@@ -19,6 +19,7 @@ from bench.collection import Collection, Doc
 from bench.errors import BenchError
 from bench.grid import GRID, PER_QUERY, SCHEMA_VERSION, MetricGrid, concatenated, read_table
 from bench.identity import digest
+from bench.loading import parts_tsv, qrels_tsv
 from bench.run import Run
 
 OUTPUTS = Path("outputs")
@@ -45,8 +46,7 @@ class JobFolder:
     @property
     def stamp(self) -> int:
         """Changes when the job has written its result or its failure."""
-        files = (self.path / "manifest.json", self.path / "failure.json")
-        return max((file.stat().st_mtime_ns for file in files if file.exists()), default=0)
+        return max(_changed(self.path / "manifest.json"), _changed(self.path / "failure.json"))
 
     @contextmanager
     def locked(self) -> Iterator[None]:
@@ -57,12 +57,18 @@ class JobFolder:
             yield
 
     def write(self, files: Mapping[str, Writer], *, manifest: Mapping[str, Any]) -> None:
-        """Write the named files and then the manifest; what was there under those names is replaced."""
+        """Write the named files and the manifest; what was there under those names is replaced at once."""
         self.path.mkdir(parents=True, exist_ok=True)
-        self.discard("manifest.json")
-        for name, write in files.items():
-            _beside(self.path / name, write)
-        _beside(self.path / "manifest.json", lambda path: path.write_text(_pretty(manifest)))
+        made: dict[str, Path] = {}
+        try:
+            for name, write in (*files.items(), ("manifest.json", write_json(manifest))):
+                made[name] = _written_beside(self.path / name, write)
+            self.discard("manifest.json")
+            for name, path in made.items():
+                path.replace(self.path / name)
+        finally:
+            for path in made.values():
+                path.unlink(missing_ok=True)
         self.discard("failure.json")
 
     def put(self, name: str, write: Writer) -> None:
@@ -134,35 +140,15 @@ def keep_collection(folder: Path, collection: Collection, docs: Iterable[str]) -
         )
         queries = ({"_id": q.id, "text": q.text, "metadata": dict(q.metadata)} for q in collection.queries)
         _beside(target / "queries.jsonl", lambda p: p.write_text("".join(_line(query) for query in queries)))
-        _beside(target / "qrels" / "test.tsv", lambda p: p.write_text(qrels_tsv(collection)))
+        _beside(target / "qrels" / "test.tsv", lambda p: p.write_text(qrels_tsv(collection.qrels)))
         if collection.qrels.parts:
-            _beside(target / "qrels" / "parts.tsv", lambda p: p.write_text(parts_tsv(collection)))
+            _beside(target / "qrels" / "parts.tsv", lambda p: p.write_text(parts_tsv(collection.qrels)))
 
 
 def state_digest(collection: Collection) -> str:
     """Names one state of a collection: texts, queries with their metadata, judgements."""
     metadata = json.dumps([dict(q.metadata) for q in collection.queries], sort_keys=True, default=str)
     return digest(collection.corpus_digest, collection.queries_digest, collection.qrels_digest, metadata)
-
-
-def qrels_tsv(collection: Collection) -> str:
-    """The qrels in the form of BEIR."""
-    qrels = collection.qrels
-    rows = zip(qrels.query_ids, qrels.doc_ids, qrels.grades, strict=True)
-    return "query-id\tcorpus-id\tscore\n" + "".join(
-        f"{query}\t{doc}\t{grade:g}\n" for query, doc, grade in rows
-    )
-
-
-def parts_tsv(collection: Collection) -> str:
-    """The parts of the answers, one row a document that covers one."""
-    rows = [
-        (q, part, doc)
-        for q, parts in collection.qrels.parts.items()
-        for part, docs in parts.items()
-        for doc in docs
-    ]
-    return "query-id\tpart\tcorpus-id\n" + "".join("\t".join(row) + "\n" for row in rows)
 
 
 @dataclass(frozen=True)
@@ -186,9 +172,9 @@ def merge(folder: Path, *, state: Mapping[str, dict[str, str]]) -> Merged:
         current = {**_most_common(manifest for _, manifest in finished), **state}
         kept = [job for job, manifest in finished if _holds(manifest, current)]
         grid = concatenated([read_table(job.path / "grid.parquet", GRID) for job in kept], GRID)
-        done = set(zip(*(grid[name].to_pylist() for name in CELL), strict=True))
+        done = set(zip(*(grid[name].to_pylist() for name in NAMED_CELL), strict=True))
         rows = [row for job in jobs for row in (job.failure or {}).get("rows", ()) if _of(row, current)]
-        failed = [row for row in rows if tuple(row[name] for name in CELL) not in done]
+        failed = [row for row in rows if tuple(row[name] for name in NAMED_CELL) not in done]
         whole = concatenated([grid, MetricGrid.of(failed).table] if failed else [grid], GRID)
         per_query = concatenated(
             [read_table(job.path / "per_query.parquet", PER_QUERY) for job in kept], PER_QUERY
@@ -200,6 +186,8 @@ def merge(folder: Path, *, state: Mapping[str, dict[str, str]]) -> Merged:
 
 CELL = ("system_id", "collection", "seed", "k")
 """What tells the cells of a folder apart."""
+NAMED_CELL = ("system", *CELL[1:])
+"""The same by label: a system that could not be had has another id than when it can."""
 
 
 def _aside(path: Path) -> bool:
@@ -214,7 +202,7 @@ def _most_common(manifests: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, 
 
 
 def _holds(manifest: Mapping[str, Any], current: Mapping[str, dict[str, str]]) -> bool:
-    same_columns = manifest["schema_version"] == SCHEMA_VERSION
+    same_columns = manifest.get("schema_version") == SCHEMA_VERSION
     return same_columns and bool(manifest["digests"] == current[manifest["collection"]])
 
 
@@ -225,15 +213,27 @@ def _of(row: Mapping[str, Any], current: Mapping[str, dict[str, str]]) -> bool:
 
 def _beside(path: Path, write: Writer) -> None:
     """Write a file beside its place and rename it there, so that nobody ever reads half of one."""
+    _written_beside(path, write).replace(path)
+
+
+def _written_beside(path: Path, write: Writer) -> Path:
     handle, name = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)
     os.close(handle)
     try:
         write(Path(name))
         Path(name).chmod(0o644)
-        Path(name).replace(path)
     except BaseException:
         Path(name).unlink(missing_ok=True)
         raise
+    return Path(name)
+
+
+def _changed(path: Path) -> int:
+    """When a file was written, 0 while there is none: it may go at any moment."""
+    try:
+        return path.stat().st_mtime_ns
+    except FileNotFoundError:
+        return 0
 
 
 def _json(path: Path) -> dict[str, Any] | None:

@@ -18,6 +18,8 @@ from pathlib import Path
 
 from filelock import FileLock
 
+from bench.model_folders import user_cache
+
 
 @dataclass(frozen=True)
 class Cache:
@@ -89,10 +91,8 @@ class Cache:
 
 
 def default_folder() -> Path:
-    """`$BENCH_CACHE`, else `bench` in the user's cache folder."""
-    if named := os.environ.get("BENCH_CACHE"):
-        return Path(named)
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "bench"
+    """Where a cache lies that is given no folder."""
+    return user_cache()
 
 
 SEAL = "seal.json"

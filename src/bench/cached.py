@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from bench.cache import Cache
 from bench.embedders import Embedder, Vectors
@@ -19,28 +21,31 @@ from bench.rerankers.pairs import PairScorer, PairScores
 from bench.stores import VectorIndex, VectorStore
 
 
-def cached(part: Any, cache: Cache) -> Any:
-    """The part with a cache around it, where it is an embedder, a store or a pair scorer."""
+def cached(part: Any, cache: Cache, *, anew: bool = False) -> Any:
+    """The part with a cache around it, where it is an embedder, a store or a pair scorer.
+
+    With `anew` nothing is taken from the cache; what is made is kept there all the same.
+    """
     if hasattr(part, "embed_documents"):
-        return CachedEmbedder(part, cache)
+        return CachedEmbedder(part, cache, anew=anew)
     if hasattr(part, "build") and hasattr(part, "open"):
-        return CachedStore(part, cache)
+        return CachedStore(part, cache, anew=anew)
     if hasattr(part, "score"):
-        return CachedScorer(part, cache)
+        return CachedScorer(part, cache, anew=anew)
     return part
 
 
 class CachedEmbedder:
     """An embedder that embeds a text once per model and prompt; `fresh` counts the texts it really embedded."""
 
-    def __init__(self, embedder: Embedder, cache: Cache) -> None:
-        self.embedder, self.fresh, self.reused = embedder, 0, 0
-        self._documents = Shards(cache, "vectors", f"document {embedder.identity()}")
-        self._queries = Shards(cache, "vectors", f"query {embedder.identity()}")
+    def __init__(self, embedder: Embedder, cache: Cache, *, anew: bool = False) -> None:
+        self.embedder, self.anew, self.fresh, self.reused = embedder, anew, 0, 0
+        self._documents = Shards(cache, "vectors", f"document {identity(embedder)}")
+        self._queries = Shards(cache, "vectors", f"query {identity(embedder)}")
 
     def identity(self) -> str:
         """That of the embedder."""
-        return self.embedder.identity()
+        return identity(self.embedder)
 
     def embed_documents(self, texts: Sequence[str]) -> Vectors:
         """As the embedder does."""
@@ -64,7 +69,7 @@ class CachedEmbedder:
             # The count of cut tokens is kept as one more column: float32 is exact up to 16 million.
             return np.column_stack([made.values, made.cut.astype(np.float32)])
 
-        rows = shards.get([text_key(text) for text in texts], make)
+        rows = shards.get([text_key(text) for text in texts], make, anew=self.anew)
         return Vectors(np.ascontiguousarray(rows[:, :-1]), rows[:, -1].astype(np.int32))
 
 
@@ -90,8 +95,8 @@ class FreshQueries:
 class CachedStore:
     """A store that builds an index once per vectors and recipe."""
 
-    def __init__(self, store: VectorStore, cache: Cache) -> None:
-        self.store, self.cache, self.fresh = store, cache, 0
+    def __init__(self, store: VectorStore, cache: Cache, *, anew: bool = False) -> None:
+        self.store, self.cache, self.anew, self.fresh = store, cache, anew, 0
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.store, name)
@@ -106,7 +111,7 @@ class CachedStore:
         data = hashlib.blake2b(np.ascontiguousarray(vectors).data, digest_size=16).hexdigest()
         key = digest(recipe, data, repr(vectors.shape))
         with self.cache.lock("indexes", key):
-            if folder := self.cache.entry("indexes", key):
+            if not self.anew and (folder := self.cache.entry("indexes", key)):
                 # What an earlier version has written may not open; it is made again.
                 with contextlib.suppress(BenchError):
                     return self.store.open(folder)
@@ -119,8 +124,8 @@ class CachedStore:
 class CachedScorer:
     """A pair scorer that scores a pair once; `facts` says what was cut."""
 
-    def __init__(self, scorer: PairScorer, cache: Cache) -> None:
-        self.scorer, self.fresh = scorer, 0
+    def __init__(self, scorer: PairScorer, cache: Cache, *, anew: bool = False) -> None:
+        self.scorer, self.anew, self.fresh = scorer, anew, 0
         self._cut = np.zeros(0, np.int32)
         self._shards = Shards(cache, "pairs", identity(scorer))
 
@@ -141,7 +146,7 @@ class CachedScorer:
             return np.column_stack([halves, made.cut.astype(np.float32)])
 
         keys = [text_key(query, doc) for query, doc in zip(queries, documents, strict=True)]
-        rows = self._shards.get(keys, make)
+        rows = self._shards.get(keys, make, anew=self.anew)
         values = np.ascontiguousarray(rows[:, :2]).view(np.float64).ravel()
         self._cut = rows[:, 2].astype(np.int32)
         return PairScores(values, self._cut)
@@ -160,34 +165,39 @@ class Shards:
 
     def __init__(self, cache: Cache, kind: str, made_by: str) -> None:
         self.cache, self.kind, self.key = cache, kind, digest(made_by)
-        self._rows: dict[bytes, npt.NDArray[np.float32]] | None = None
+        self._keys = pa.array([], pa.binary(KEY_BYTES))
+        self._values: list[npt.NDArray[np.float32]] = []
         self._read: set[str] = set()
 
-    def get(
-        self, texts: Sequence[bytes], make: Callable[[list[int]], npt.NDArray[np.float32]]
-    ) -> npt.NDArray[np.float32]:
-        """The row of each text [n, width]; `make` is asked once, for the positions that no file holds."""
-        with self.cache.lock(self.kind, self.key):
-            rows = self._load()
-            first = {text: i for i, text in reversed(list(enumerate(texts)))}
-            missing = sorted(i for text, i in first.items() if text not in rows)
-            if missing:
-                made = make(missing)
-                self._add([texts[i] for i in missing], made)
-        return np.stack([rows[text] for text in texts])
+    def get(self, texts: Sequence[bytes], make: Make, *, anew: bool = False) -> npt.NDArray[np.float32]:
+        """The row of each text [n, width]; `make` is asked once, for the positions that no file holds.
 
-    def _load(self) -> dict[bytes, npt.NDArray[np.float32]]:
-        if self._rows is None:
-            self._rows = {}
+        With `anew` it is asked for all of them.
+        """
+        asked = pa.array(texts, pa.binary(KEY_BYTES))
+        with self.cache.lock(self.kind, self.key):
+            self._load()
+            known = pc.is_in(asked, value_set=self._keys).to_numpy(zero_copy_only=False)
+            first = {text: i for i, text in reversed(list(enumerate(texts)))}
+            missing = sorted(i for i in first.values() if anew or not known[i])
+            if missing:
+                self._add([texts[i] for i in missing], make(missing))
+        return self._take(pc.index_in(asked, value_set=self._keys).to_numpy())
+
+    def _load(self) -> None:
         folder = self.cache.folder / self.kind
-        shards = sorted(folder.glob(f"{self.key}-*")) if folder.is_dir() else []
-        for shard in shards:
+        for shard in sorted(folder.glob(f"{self.key}-*")) if folder.is_dir() else ():
             if shard.name not in self._read and self.cache.entry(self.kind, shard.name):
-                keys = np.load(shard / "keys.npy")
-                values = np.load(shard / "values.npy", mmap_mode="r")
-                self._rows.update((key.tobytes(), value) for key, value in zip(keys, values, strict=True))
-                self._read.add(shard.name)
-        return self._rows
+                self._append(shard)
+
+    def _append(self, shard: Path) -> None:
+        keys = np.load(shard / "keys.npy")
+        packed = pa.FixedSizeBinaryArray.from_buffers(
+            pa.binary(KEY_BYTES), len(keys), [None, pa.py_buffer(keys)]
+        )
+        self._keys = pa.concat_arrays([self._keys, packed])
+        self._values.append(np.load(shard / "values.npy", mmap_mode="r"))
+        self._read.add(shard.name)
 
     def _add(self, texts: list[bytes], made: npt.NDArray[np.float32]) -> None:
         def write(folder: Path) -> None:
@@ -196,12 +206,23 @@ class Shards:
             )
             np.save(folder / "values.npy", made)
 
-        shard = self.cache.put(self.kind, f"{self.key}-{digest(*(text.hex() for text in texts))}", write)
-        self._read.add(shard.name)
-        assert self._rows is not None
-        self._rows.update(zip(texts, made, strict=True))
+        self._append(
+            self.cache.put(self.kind, f"{self.key}-{digest(*(text.hex() for text in texts))}", write)
+        )
+
+    def _take(self, rows: npt.NDArray[np.integer]) -> npt.NDArray[np.float32]:
+        """The rows at these positions, counted through all files."""
+        taken = np.empty((len(rows), self._values[0].shape[1]), np.float32)
+        start = 0
+        for values in self._values:
+            here = (rows >= start) & (rows < start + len(values))
+            taken[here] = values[rows[here] - start]
+            start += len(values)
+        return taken
 
 
+Make = Callable[[list[int]], npt.NDArray[np.float32]]
+"""Makes the rows of the texts at these positions, [n, width]."""
 KEY_BYTES = 16
 
 

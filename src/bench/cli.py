@@ -50,6 +50,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except OSError as error:
+        print(f"bench: {error}", file=sys.stderr)
+        return 1
 
 
 def _answer(arguments: list[str]) -> int:

@@ -57,8 +57,8 @@ def added_folders(cfg: DictConfig) -> tuple[str, ...]:
     return tuple(f"file://{source.path}" for source in sources if source.path and source.provider not in ours)
 
 
-def explained(error: Exception) -> BenchError:
-    """What Hydra could not compose, in the user's words, with the nearest right name."""
+def explained(error: Exception, overrides: Sequence[str]) -> BenchError:
+    """What Hydra could not compose of these overrides, in the user's words, with the nearest right name."""
     text = "\n".join(str(e) for e in (error, error.__cause__) if e is not None)
     if found := re.search(r"Could not find '([\w/]+)/([^'/]+)'", text):
         group, option = found.groups()
@@ -66,9 +66,9 @@ def explained(error: Exception) -> BenchError:
             f"{group}={option}: there is no such option{did_you_mean(option, options_of(group))}"
         )
     if found := re.search(r"Could not override '([^']+)'", text):
-        return BenchError(f"there is no setting '{found[1]}'{did_you_mean(found[1], known_keys())}")
+        return _no_setting(found[1], known_keys(compose_config(_options(overrides))))
     if found := re.search(r"Key '\w+' is not in struct\s+full_key: (\S+)", text):
-        return BenchError(f"there is no setting '{found[1]}'{did_you_mean(found[1], known_keys())}")
+        return _no_setting(found[1], known_keys(compose_config(_options(overrides))))
     if found := re.search(r"Missing mandatory value: (\S+)", text):
         return BenchError(f"{found[1]} must be given: {found[1]}=…")
     return BenchError(f"the command cannot be understood: {text.strip()}")
@@ -79,8 +79,25 @@ def options_of(group: str) -> list[str]:
     return sorted(path.stem for path in (conf_folder() / group).glob("*.yaml"))
 
 
-def known_keys() -> list[str]:
-    """Every setting that can be overridden, by dotted path, and every group."""
+def refuse_unread(cfg: DictConfig) -> None:
+    """BenchError where a setting was added (+key=value) that no part reads: it would change nothing.
+
+    A group with a `_target_` needs no look: the constructor refuses what it does not know.
+    """
+    added = [word.lstrip("+").split("=")[0] for word in cfg.hydra.overrides.task if word.startswith("+")]
+    heads = [key.split(".")[:2] for key in added if not (conf_folder() / key).is_dir()]
+    doubtful = [".".join(head) for head in heads if OmegaConf.select(cfg, f"{head[0]}._target_") is None]
+    if doubtful:
+        choices = {group: cfg.hydra.runtime.choices[group] for group in GROUPS}
+        plain = [f"{group}={option}" for group, option in choices.items()]
+        known = known_keys(compose_config(plain, folders=added_folders(cfg)))
+        for key in doubtful:
+            if key not in known:
+                raise _no_setting(key, known)
+
+
+def known_keys(cfg: DictConfig) -> list[str]:
+    """Every setting of a configuration that can be overridden, by dotted path, and every group."""
     found = ["experiment"]
 
     def walk(node: Mapping[str, Any], path: str) -> None:
@@ -90,7 +107,16 @@ def known_keys() -> list[str]:
                 if isinstance(value, Mapping):
                     walk(value, f"{path}{key}.")
 
-    whole = OmegaConf.to_container(compose_config([]), resolve=False)
+    whole = OmegaConf.to_container(cfg, resolve=False)
     assert isinstance(whole, dict)
     walk({str(key): value for key, value in whole.items()}, "")
     return found
+
+
+def _options(overrides: Sequence[str]) -> list[str]:
+    """Those of the overrides that choose one of our options."""
+    return [word for word in overrides if (conf_folder() / f"{word.replace('=', '/')}.yaml").is_file()]
+
+
+def _no_setting(key: str, known: Sequence[str]) -> BenchError:
+    return BenchError(f"there is no setting '{key}'{did_you_mean(key, known)}")

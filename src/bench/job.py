@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import copy
 import functools
+import inspect
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from hydra.utils import instantiate
+from hydra.utils import get_object, instantiate
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from bench import labels
 from bench.collection import Collection
+from bench.config import refuse_unread
 from bench.errors import BenchError, Unavailable, Unsuitable, did_you_mean
 from bench.identity import digest, identity, parts_of
 from bench.metrics import MEASURES, Measure
@@ -100,6 +102,8 @@ class Job:
 
 def job_of(cfg: DictConfig, *, load: Callable[[Any], Collection]) -> Job:
     """The job that a composed configuration asks for; BenchError names the key that is wrong."""
+    refuse_unread(cfg)
+    _flag(cfg, "dry_run")
     ks, depth = _ks(cfg), _whole(cfg, "depth", least=1)
     _whole(cfg, "rerank_depth", least=1)
     if max(ks) > depth:
@@ -167,17 +171,20 @@ def _made(cfg: DictConfig, group: str) -> Any:
     except OmegaConfBaseException as error:
         raise BenchError(f"{group}: {_first_line(error)}") from error
     except Exception as error:  # Hydra wraps whatever a constructor raises
-        cause = _innermost(error)
+        cause = _cause(error)
         if isinstance(cause, BenchError):
             raise cause from error
         if named := re.search(r"unexpected keyword argument '(\w+)'", str(cause)):
-            known = [str(key) for key in cfg[group] if key not in ("_target_", named[1])]
-            raise BenchError(f"{group} has no setting '{named[1]}'{did_you_mean(named[1], known)}") from error
+            path = (re.findall(r"full_key: (\S+)", str(error)) or [group])[-1]
+            known = inspect.signature(get_object(OmegaConf.select(cfg, path)["_target_"])).parameters
+            part = path.split(".")[-1]
+            raise BenchError(f"{part} has no setting '{named[1]}'{did_you_mean(named[1], known)}") from error
         raise BenchError(f"{group} cannot be made: {_first_line(cause)}") from error
 
 
-def _innermost(error: BaseException) -> BaseException:
-    while error.__cause__ is not None:
+def _cause(error: BaseException) -> BaseException:
+    """What a part has raised: its own words where it has some (a missing library has an ImportError below)."""
+    while error.__cause__ is not None and not isinstance(error, BenchError):
         error = error.__cause__
     return error
 
@@ -186,7 +193,9 @@ def _first_line(error: BaseException) -> str:
     return (str(error).strip().splitlines() or [type(error).__name__])[0]
 
 
-def _measures(names: Sequence[str]) -> tuple[Measure, ...]:
+def _measures(names: Any) -> tuple[Measure, ...]:
+    if not OmegaConf.is_list(names) or not names:
+        raise BenchError(f"measures={names}: a list of measures, measures=[ndcg,recall]")
     for name in names:
         if name not in MEASURES:
             raise BenchError(f"measures: there is no measure '{name}'{did_you_mean(str(name), MEASURES)}")

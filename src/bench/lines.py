@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -55,7 +56,7 @@ def lines(path: Path, problems: Problems) -> Iterator[tuple[int, str]]:
                     continue
                 if line.strip():
                     yield number, line
-    except (OSError, EOFError) as error:
+    except (OSError, EOFError, zlib.error) as error:
         problems.add(path, 0, f"cannot be read to its end: {error}")
 
 
@@ -68,5 +69,7 @@ def rows(path: Path, header: tuple[str, ...], problems: Problems) -> Iterator[tu
         if len(fields) != len(header):
             wanted = f"{len(header)} columns separated by tabs ({', '.join(header)})"
             problems.add(path, number, f"{len(fields)} columns, not {wanted}")
+        elif "" in fields:
+            problems.add(path, number, f"no {header[fields.index('')]}")
         else:
             yield number, fields

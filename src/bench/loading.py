@@ -40,8 +40,11 @@ class BeirFolder:
             raise BenchError(f"collection.unknown is '{self.unknown}'; it can be {', '.join(_POLICIES)}")
         if self.language not in _LANGUAGES:
             raise BenchError(f"collection.language is '{self.language}'; it can be {', '.join(_LANGUAGES)}")
-        if self.limit is not None and self.limit < 1:
+        if self.limit is not None and (type(self.limit) is not int or self.limit < 1):
             raise BenchError(f"collection.limit is {self.limit}; it counts queries, at least 1")
+        # A folder or a name of digits alone comes as a number.
+        object.__setattr__(self, "path", str(self.path))
+        object.__setattr__(self, "name", None if self.name is None else str(self.name))
 
     def load(self) -> Collection:
         """Read and check the whole folder; BenchError lists every problem with file and line."""
@@ -53,7 +56,7 @@ class BeirFolder:
         queries = _items(existing(folder, "queries.jsonl", problems), _query, problems)
         judgements = _judgements(existing(folder, f"qrels/{self.split}.tsv", problems), problems)
         parts_file = folder / "qrels" / "parts.tsv"
-        parts = _parts(parts_file, problems) if parts_file.exists() else {}
+        parts = _parts(parts_file, judgements, problems) if parts_file.exists() else {}
         for kind, items in (("documents", docs), ("queries", queries)):
             if not items and not problems:
                 problems.add(folder, 0, f"it holds no {kind}")
@@ -64,7 +67,7 @@ class BeirFolder:
             name=self.name or folder.resolve().name,
             docs=tuple(docs.values()),
             queries=tuple(queries.values()),
-            qrels=Qrels.of(judgements, parts=_checked_parts(parts, judgements, parts_file)),
+            qrels=Qrels.of(judgements, parts=_known_parts(parts, judgements)),
             language=_LANGUAGES[self.language],
             max_grade=self.max_grade,
             notes=tuple(_notes(docs, queries, judgements)),
@@ -97,6 +100,21 @@ class BeirFolder:
         }
 
 
+def qrels_tsv(qrels: Qrels) -> str:
+    """The qrels in the form of BEIR, with every digit of a fractional grade."""
+    grades = [int(grade) if grade.is_integer() else grade for grade in qrels.grades.tolist()]
+    rows = zip(qrels.query_ids, qrels.doc_ids, grades, strict=True)
+    return "query-id\tcorpus-id\tscore\n" + "".join(f"{q}\t{doc}\t{grade}\n" for q, doc, grade in rows)
+
+
+def parts_tsv(qrels: Qrels) -> str:
+    """The parts of the answers, one row a document that covers one."""
+    rows = [
+        (q, part, doc) for q, parts in qrels.parts.items() for part, docs in parts.items() for doc in docs
+    ]
+    return "query-id\tpart\tcorpus-id\n" + "".join("\t".join(row) + "\n" for row in rows)
+
+
 def _items(path: Path | None, make: Callable[[Any], Item], problems: Problems) -> dict[str, Item]:
     items: dict[str, Item] = {}
     numbers: dict[str, int] = {}
@@ -104,9 +122,15 @@ def _items(path: Path | None, make: Callable[[Any], Item], problems: Problems) -
         return items
     for number, line in lines(path, problems):
         try:
-            item = make(json.loads(line))
+            record = json.loads(line)
+            if r"\ud" in line.lower():
+                json.dumps(record, ensure_ascii=False).encode()
+            item = make(record)
         except json.JSONDecodeError as error:
             problems.add(path, number, f"not JSON: {error.msg} at column {error.colno}")
+            continue
+        except UnicodeEncodeError:
+            problems.add(path, number, "it holds half of a surrogate pair, which is no character")
             continue
         except BenchError as error:
             problems.add(path, number, str(error))
@@ -172,28 +196,28 @@ def _judgements(path: Path | None, problems: Problems) -> dict[str, dict[str, fl
     return judgements
 
 
-def _parts(path: Path, problems: Problems) -> dict[str, dict[str, list[str]]]:
+def _parts(
+    path: Path, judgements: Mapping[str, Mapping[str, float]], problems: Problems
+) -> dict[str, dict[str, list[str]]]:
+    """The parts of the answers; a problem where a document covers a part without answering the query."""
     parts: dict[str, dict[str, list[str]]] = {}
-    for _, (query, part, doc) in rows(path, ("query-id", "part", "corpus-id"), problems):
+    judged_well = not problems
+    for number, (query, part, doc) in rows(path, ("query-id", "part", "corpus-id"), problems):
+        if judged_well and judgements.get(query, {}).get(doc, 0) < 1:
+            problems.add(path, number, f"{doc} covers a part of {query} and is not judged relevant to it")
         parts.setdefault(query, {}).setdefault(part, []).append(doc)
     return parts
 
 
-def _checked_parts(
-    parts: dict[str, dict[str, list[str]]], judgements: dict[str, dict[str, float]], path: Path
+def _known_parts(
+    parts: Mapping[str, Mapping[str, list[str]]], judgements: Mapping[str, Mapping[str, float]]
 ) -> dict[str, dict[str, list[str]]]:
-    """The parts of the judged queries, refused where a document covers a part without answering the query."""
-    wrong = [
-        f"{query} / {part} / {doc}"
+    """The parts without the documents whose judgements were dropped."""
+    return {
+        query: {part: [doc for doc in docs if doc in judgements[query]] for part, docs in listed.items()}
         for query, listed in parts.items()
         if query in judgements
-        for part, docs in listed.items()
-        for doc in docs
-        if judgements[query].get(doc, 0) < 1
-    ]
-    if wrong:
-        raise BenchError(f"{path}: documents cover a part but are not judged relevant: {listing(wrong)}")
-    return {query: listed for query, listed in parts.items() if query in judgements}
+    }
 
 
 def _notes(

@@ -40,7 +40,8 @@ def folder_digest(folder: Path) -> str:
         f"{file} {f.st_size} {f.st_mtime_ns} {f.st_ctime_ns}" for file, f in zip(files, facts, strict=True)
     )
     remembered = user_cache() / "digests" / digest(str(folder), *stamps)
-    # What was written within one tick of the clock as the files may be of files that changed after it.
+    # Two writes within one tick of the file system's clock leave one time: what was remembered in the tick of
+    # the last change may be of an earlier state.
     last_change = max((f.st_ctime_ns for f in facts), default=0)
     if remembered.is_file() and remembered.stat().st_mtime_ns > last_change:
         known = remembered.read_text(encoding="utf-8")
@@ -96,5 +97,3 @@ def _write_whole(file: Path, text: str) -> None:
     with tempfile.NamedTemporaryFile("w", encoding="utf-8", dir=file.parent, delete=False) as scratch:
         scratch.write(text)
     Path(scratch.name).replace(file)
-
-

@@ -69,15 +69,15 @@ class Model:
             return self._path
         commit = self._on_hub.commit
         cached = _cached(self.name, commit)
+        if cached and (_is_listed(self.name, commit) or _asked_of_hub(self.name, commit).refusal):
+            return cached
         try:
             # What is new is asked for by the revision's name: only so will the hub's cache know it by that
-            # name without a network. What is cached is only made whole.
+            # name without a network.
             folder = _snapshot(self.name, commit if cached else self.revision)
             return folder if folder.name == commit else _snapshot(self.name, commit)
         except Exception as error:  # whatever the HTTP library under the hub's client raises
-            if cached:
-                return cached
-            raise self._unavailable(f"it cannot be downloaded ({_first_line(error)})") from error
+            raise self._unavailable(f"it cannot be downloaded ({_words(error)})") from error
 
     @cached_property
     def _path(self) -> Path | None:
@@ -154,7 +154,7 @@ def _asked_of_hub(model: str, revision: str | None) -> _Commit:
     except Exception as error:
         at = f" at revision {revision}" if revision else ""
         where = "it is no folder, it is not whole in the hub's local cache, and the hub does not give it"
-        return _Commit(None, f"{where}{at} ({_first_line(error)})")
+        return _Commit(None, f"{where}{at} ({_words(error)})")
 
 
 def _cached(model: str, revision: str | None) -> Path | None:
@@ -164,6 +164,21 @@ def _cached(model: str, revision: str | None) -> Path | None:
     except (OSError, ValueError):  # not there, or not whole; no name that a hub could have
         return None
     return folder if _weights(folder) else None
+
+
+def _is_listed(model: str, revision: str | None) -> bool:
+    """Whether the local cache knows which files the model has.
+
+    Without the list, a program that read the model file by file may have left out some that are read here:
+    a model that lacks the file that says how it pools would be pooled in another way, without an error.
+    """
+    from huggingface_hub import get_cached_repo_tree
+    from huggingface_hub.errors import CachedRepoTreeNotFoundError
+
+    try:
+        return bool(get_cached_repo_tree(model, revision=revision))
+    except CachedRepoTreeNotFoundError:
+        return False
 
 
 def _snapshot(model: str, revision: str | None, *, local: bool = False) -> Path:
@@ -193,5 +208,5 @@ def _weights(folder: Path) -> bool:
     return any(file.suffix in (".safetensors", ".bin") for file in folder.rglob("*"))
 
 
-def _first_line(error: Exception) -> str:
-    return (str(error).strip() or type(error).__name__).splitlines()[0]
+def _words(error: Exception) -> str:
+    return " ".join(str(error).split()) or type(error).__name__

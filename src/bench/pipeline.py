@@ -17,7 +17,7 @@ from bench.cached import CachedScorer, cached
 from bench.evaluate import evaluate
 from bench.identity import digest, identity, map_parts
 from bench.job import Job
-from bench.record import folder_of, record_failure, record_result, stored
+from bench.record import folder_of, is_done, record_failure, record_result, stored
 from bench.run import Run
 from bench.timing import Clock
 
@@ -35,6 +35,9 @@ class Ranked:
 def run_job(job: Job) -> None:
     """Do a job and write its folder; a failure is recorded there, never raised."""
     with folder_of(job).locked():
+        # Another process may have done it while this one waited.
+        if is_done(job):
+            return
         try:
             ranked = rank(job)
             evaluation = evaluate(ranked.run, job.collection.qrels, ks=job.ks, measures=job.measures)
@@ -50,7 +53,7 @@ def rank(job: Job) -> Ranked:
         return Ranked(*found)
     cache = cache_of(job)
     first = first_stage(job, cache)
-    reranker = map_parts(job.system.reranker, lambda part: cached(part, cache))
+    reranker = map_parts(job.system.reranker, lambda part: cached(part, cache, anew=job.fresh))
     run = reranker.rerank(first.run, job.collection)
     scorer = getattr(reranker, "scorer", None)
     return Ranked(
@@ -83,7 +86,7 @@ def search(job: Job, cache: Cache) -> Ranked:
     parts: list[Any] = []
 
     def wrapped(part: Any) -> Any:
-        made = cached(part, cache)
+        made = cached(part, cache, anew=job.fresh)
         parts.extend([made] if made is not part else [])
         return made
 

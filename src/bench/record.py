@@ -134,10 +134,9 @@ def record_latency(job: Job, timings: pa.Table) -> None:
 
 def _with_other_ks(timings: pa.Table, folder: JobFolder) -> pa.Table:
     """These samples, and the earlier ones at the k that they do not have."""
-    path = folder.path / "timings.parquet"
-    if not path.exists():
+    earlier = _timings(folder)
+    if earlier is None:
         return timings
-    earlier = pq.read_table(path)
     return pa.concat_tables(
         [earlier.filter(pc.invert(pc.is_in(earlier["k"], timings["k"].combine_chunks()))), timings]
     )
@@ -145,12 +144,20 @@ def _with_other_ks(timings: pa.Table, folder: JobFolder) -> pa.Table:
 
 def latency_columns(folder: JobFolder) -> dict[int, dict[str, float]]:
     """The latency columns by k of a job that has been timed, from its timings.parquet."""
-    path = folder.path / "timings.parquet"
-    if not path.exists():
+    table = _timings(folder)
+    if table is None:
         return {}
-    table = pq.read_table(path)
     ks = sorted(set(table["k"].to_pylist()))
     return {k: timing.percentiles(table.filter(pc.equal(table["k"], k)).drop_columns(["k"])) for k in ks}
+
+
+def _timings(folder: JobFolder) -> pa.Table | None:
+    """The samples of a job, None where it has none that can be read: then it is timed again."""
+    path = folder.path / "timings.parquet"
+    try:
+        return pq.read_table(path) if path.exists() else None
+    except (pa.ArrowException, OSError):
+        return None
 
 
 def digests(job: Job) -> dict[str, str]:
@@ -172,7 +179,7 @@ def context_tokens(run: Run, lengths: npt.NDArray[np.int64], k: int) -> npt.NDAr
 def _manifest(job: Job) -> dict[str, Any] | None:
     """The manifest of an earlier finish that still holds."""
     manifest = None if job.fresh else folder_of(job).manifest
-    return manifest if manifest and manifest["schema_version"] == SCHEMA_VERSION else None
+    return manifest if manifest and manifest.get("schema_version") == SCHEMA_VERSION else None
 
 
 def _cell(job: Job, k: int, facts: Mapping[str, Any], evaluation: Evaluation) -> dict[str, Any]:

@@ -58,20 +58,18 @@ class Sweep:
         """Make and check every job; BenchError where the request is wrong or nothing of it can run."""
         load = Collections()
         planned: dict[str, Planned] = {}
-        for overrides, cfg in composed:
-            job = job_of(cfg, load=load)
-            if twin := planned.get(job.id):
+        jobs = [job_of(cfg, load=load) for _, cfg in composed]
+        _refuse_mixture(jobs)
+        for job, (overrides, _) in zip(jobs, composed, strict=True):
+            refused = _refusal(job)
+            # Equal systems may be asked for by other names, of which one allows less (see retriever=faiss).
+            key = f"{job.id} {job.label}" if refused else job.id
+            if twin := planned.get(key):
                 job = replace(job, ks=tuple(sorted({*job.ks, *twin.job.ks})))
-            planned[job.id] = Planned(job, (*overrides, f"k=[{','.join(map(str, job.ks))}]"))
-        for one in planned.values():
-            try:
-                one.job.system.check(len(one.job.collection.docs))
-            except BenchError as error:
-                one.refused = error
+            planned[key] = Planned(job, (*overrides, f"k=[{','.join(map(str, job.ks))}]"), refused)
         sweep = cls(list(planned.values()))
-        refused = [one for one in sweep.planned if one.refused]
-        if len(refused) == len(sweep.planned):
-            reasons = dict.fromkeys(f"{one.job.label}: {one.refused}" for one in refused)
+        if all(one.refused for one in sweep.planned):
+            reasons = dict.fromkeys(f"{one.job.label}: {one.refused}" for one in sweep.planned)
             raise BenchError(
                 "nothing can run:\n  " + "\n  ".join(reasons) if len(reasons) > 1 else next(iter(reasons))
             )
@@ -96,20 +94,21 @@ class Sweep:
     def waiting(self) -> list[tuple[str, ...]]:
         """The overrides of the jobs to run, for a launcher."""
         todo = self.todo()
-        self.earlier = {one.job.id: one.folder.stamp for one in todo}
+        self.earlier = {one.job.folder_name: one.folder.stamp for one in todo}
         return [one.overrides for one in todo]
 
     @contextmanager
     def progress(self) -> Iterator[None]:
         """One bar for all the jobs that run, wherever they run: it watches for their results."""
-        folders = {one.job.label: one.folder for one in self.planned if one.job.id in self.earlier}
+        folders = {one.job.label: one.folder for one in self.planned if one.job.folder_name in self.earlier}
         with watching(folders):
             yield
 
     def returned(self, results: Sequence[Any]) -> None:
         """Record what a launcher could not bring to an end (a job records its own failures)."""
-        for one, result in zip([p for p in self.planned if p.job.id in self.earlier], results, strict=True):
-            if one.folder.stamp == self.earlier[one.job.id]:
+        started = [one for one in self.planned if one.job.folder_name in self.earlier]
+        for one, result in zip(started, results, strict=True):
+            if one.folder.stamp == self.earlier[one.job.folder_name]:
                 error = getattr(result, "_return_value", None)
                 gone = (
                     error
@@ -134,12 +133,18 @@ class Sweep:
 
     def dry_run(self) -> None:
         """Say what would be done."""
-        todo = {one.job.id for one in self.todo()}
+        todo = {one.job.folder_name for one in self.todo()}
         lines = [
             f"{len(self.planned)} jobs, {sum(len(p.job.ks) for p in self.planned)} cells, into {self.folder}"
         ]
         for one in self.planned:
-            state = str(one.refused) if one.refused else "to do" if one.job.id in todo else "done already"
+            state = (
+                str(one.refused)
+                if one.refused
+                else "to do"
+                if one.job.folder_name in todo
+                else "done already"
+            )
             lines.append(f"  {one.job.label} on {one.job.collection.name}, k={list(one.job.ks)}: {state}")
         timed = [one.job for one in self.planned if not one.refused and not is_timed(one.job)]
         seconds = sum(job.timing.seconds for job in timed if job.timing.enabled)
@@ -150,6 +155,29 @@ class Sweep:
         )
         self.dry = "\n".join(lines)
         outcome.set(self)
+
+
+def _refusal(job: Job) -> BenchError | None:
+    """Why the job cannot run, None where it can."""
+    try:
+        job.system.check(len(job.collection.docs))
+    except BenchError as error:
+        return error
+    return None
+
+
+def _refuse_mixture(jobs: Sequence[Job]) -> None:
+    """BenchError where jobs do not belong in one table: two folders, or two states of one collection."""
+    names = dict.fromkeys(job.name for job in jobs)
+    if len(names) > 1:
+        raise BenchError(f"name={','.join(names)}: a command writes one folder; run one command for each")
+    states: dict[str, dict[str, str]] = {}
+    for job in jobs:
+        if states.setdefault(job.collection.name, digests(job)) != digests(job):
+            raise BenchError(
+                f"two states of the collection {job.collection.name} in one table could not be compared: "
+                "give each a collection.name of its own, or run them under different names (name=…)"
+            )
 
 
 outcome: ContextVar[Sweep | None] = ContextVar("outcome", default=None)

@@ -129,7 +129,7 @@ def slices(per_query: pd.DataFrame, *, by: Mapping[str, str], k: int) -> Table:
     table.add_column("queries", justify="right")
     for lens in lenses:
         table.add_column(MEASURES[lens].at(k), justify="right")
-    counted = cells[cells["ndcg"].notna()]
+    counted = cells[cells[lenses].notna().any(axis=1)]
     for name, rows in counted.groupby("slice", sort=True):
         table.add_row(str(name), str(len(rows)), *(_mean(rows[lens]) for lens in lenses))
     table.add_row("all", str(len(counted)), *(_mean(counted[lens]) for lens in lenses), style="bold")
@@ -141,12 +141,11 @@ def _mean(values: pd.Series) -> str:
 
 
 def troubles(grid: pd.DataFrame) -> list[str]:
-    """One line for every cell that failed or was skipped."""
-    wrong = grid[grid["status"] != "ok"]
-    return [
-        f"{row['status']}: {row['system']} on {row['collection']}: {row['reason']}"
-        for row in wrong.to_dict("records")
-    ]
+    """One line for every job that failed or was skipped."""
+    wrong = grid[grid["status"] != "ok"].to_dict("records")
+    return list(
+        dict.fromkeys(f"{r['status']}: {r['system']} on {r['collection']}: {r['reason']}" for r in wrong)
+    )
 
 
 def shown(content: RenderableType) -> None:
@@ -166,7 +165,7 @@ def told(results: Results) -> int:
     if (grid["status"] == "ok").any():
         shown(comparison(grid))
     done = grid[grid["status"] == "ok"]
-    if done["system_id"].nunique() == 1 and done["collection"].nunique() == 1:
+    if len(done) and all(grid[name].nunique() == 1 for name in ("system_id", "collection", "seed")):
         types = {
             query: str(about["metadata"].get("type", "")) for query, about in _queries(results, done).items()
         }

@@ -31,8 +31,11 @@ class Timing:
     seconds: float = 10.0
 
     def __post_init__(self) -> None:
-        if self.queries < 1 or self.calls < 1 or self.seconds <= 0:
-            raise BenchError("timing.queries and timing.calls are at least 1, timing.seconds is above 0")
+        for name, least in (("queries", 1), ("calls", 1), ("seconds", 0)):
+            value = getattr(self, name)
+            if type(value) not in ((int,) if least else (int, float)) or not value > 0:
+                kind = "a whole number from 1" if least else "a number above 0"
+                raise BenchError(f"timing.{name}={value!r}: {kind}")
 
 
 @dataclass

@@ -236,7 +236,12 @@ def test_the_same_folder_elsewhere_is_the_same_model_and_other_settings_are_not(
     here = CrossEncoderScorer(model=str(tiny))
     elsewhere = shutil.copytree(tiny, tmp_path / "under another name")
     assert identity(CrossEncoderScorer(model=str(elsewhere), batch_size=1, device="cpu")) == identity(here)
-    for setting in ({"max_length": 64}, {"dtype": "bfloat16"}, {"activation": "sigmoid"}):
+    for setting in (
+        {"max_length": 64},
+        {"dtype": "bfloat16"},
+        {"activation": "sigmoid"},
+        {"trust_remote_code": True},
+    ):
         assert identity(CrossEncoderScorer(model=str(tiny), **setting)) != identity(here)
     (elsewhere / "model.safetensors").write_bytes(b"other weights")
     assert identity(CrossEncoderScorer(model=str(elsewhere))) != identity(here)
@@ -265,5 +270,5 @@ def test_a_model_of_several_scores_is_refused(tiny, tmp_path):
         tiny, num_labels=3, ignore_mismatched_sizes=True
     )
     several.save_pretrained(folder)
-    with pytest.raises(BenchError, match="gives 3 scores a pair"):
+    with pytest.raises(BenchError, match=r"cross_encoder.model=\S*three gives 3 scores a pair"):
         CrossEncoderScorer(model=str(folder)).score(["plazo"], ["plazo"])

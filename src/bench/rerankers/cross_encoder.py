@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from pathlib import Path
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from bench.errors import BenchError, did_you_mean
-from bench.hub import check_model, model_identity, no_loading_bar, obtained, weights_digest
+from bench.models import Model, check_computation, check_device, loading, torch_device
 from bench.rerankers.pairs import PairScores
 
-DTYPES = ("float32", "bfloat16", "float16")
 ACTIVATIONS = ("none", "sigmoid")
+_INSTEAD = (
+    "reranker=overlap needs no model; cross_encoder.model also takes a folder, such as `bench train reranker` "
+    "writes"
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,7 +27,7 @@ class CrossEncoderScorer:
 
     `max_length` counts tokens of the whole pair and is lowered to what the model can read. Only the document
     is cut to fit. Scores are logits; `activation=sigmoid` maps them to 0..1 in double precision, which keeps
-    their order up to about 36. `device` is one of torch's, auto the first GPU or else the CPU.
+    their order up to about 36. `device` auto is the first GPU where there is one, else the CPU.
     """
 
     model: str
@@ -38,38 +40,33 @@ class CrossEncoderScorer:
     trust_remote_code: bool = False
 
     def __post_init__(self) -> None:
-        for name, allowed in (("dtype", DTYPES), ("activation", ACTIVATIONS)):
-            value = getattr(self, name)
-            if value not in allowed:
-                raise BenchError(f"cross_encoder.{name}={value!r}{did_you_mean(str(value), allowed)}")
-        for name in ("max_length", "batch_size"):
-            value = getattr(self, name)
-            if type(value) is not int or value < 1:
-                raise BenchError(f"cross_encoder.{name}={value!r}: a whole number from 1")
+        check_computation("cross_encoder", device=self.device, dtype=self.dtype, batch_size=self.batch_size)
+        if self.activation not in ACTIVATIONS:
+            known = did_you_mean(str(self.activation), ACTIVATIONS)
+            raise BenchError(f"cross_encoder.activation={self.activation!r}{known}")
+        if type(self.max_length) is not int or self.max_length < 1:
+            raise BenchError(f"cross_encoder.max_length={self.max_length!r}: a whole number from 1")
 
     def identity(self) -> str:
-        """The model by its weights, and what changes a score: not the device, not the size of a batch."""
-        return (
-            f"CrossEncoderScorer(model={model_identity(self.model, self.revision)}, "
-            f"max_length={self.max_length}, dtype={self.dtype}, activation={self.activation})"
-        )
+        """The model (a folder's digest, a hub model's commit) and all that changes a score, so no batch size."""
+        settings = ("max_length", "dtype", "activation", "trust_remote_code")
+        fields = ", ".join(f"{name}={getattr(self, name)!r}" for name in settings)
+        return f"CrossEncoderScorer(model={self._model.identity}, {fields})"
 
     def check(self, _documents: int) -> None:
-        """Unavailable unless the model is here or can be brought."""
-        check_model(
-            self.model,
-            revision=self.revision,
-            kind="the cross-encoder",
-            alternatives="reranker=overlap needs no model; cross_encoder.model also takes a folder, "
-            "such as `bench train reranker` writes",
-        )
+        """Unavailable unless the model is here or the hub has it, or where there is no GPU."""
+        self._model.check()
+        check_device("cross_encoder", self.device)
+
+    @cached_property
+    def _model(self) -> Model:
+        return Model(name=self.model, revision=self.revision, setting="cross_encoder.model", instead=_INSTEAD)
 
     def score(self, queries: Sequence[str], documents: Sequence[str]) -> PairScores:
         """One logit a pair; BenchError where a query leaves no room for a document."""
         if not queries:
             return PairScores(np.zeros(0), np.zeros(0, np.int32))
-        folder = obtained(self.model, self.revision)
-        model = _loaded(folder, weights_digest(folder), self.device, self.dtype, self.trust_remote_code)
+        model = _loaded(self._model, self._model.identity, self.device, self.dtype, self.trust_remote_code)
         longest = min(self.max_length, model.max_seq_length or self.max_length)
         cut = _tokens_cut(model.tokenizer, queries, documents, longest)
         # The library cuts the longer of the two by default, which in a short chunk is the question.
@@ -83,17 +80,18 @@ class CrossEncoderScorer:
         return PairScores(_sigmoid(logits) if self.activation == "sigmoid" else logits, cut)
 
 
+# What a folder holds is part of the key, so one trained anew is loaded anew.
 @lru_cache(maxsize=2)
-def _loaded(folder: Path, _weights: str, device: str, dtype: str, trust_remote_code: bool) -> Any:
-    """The model, kept between jobs as long as its weights are the same."""
+def _loaded(source: Model, _identity: str, device: str, dtype: str, trust_remote_code: bool) -> Any:
+    folder = source.folder
     # Loads torch and transformers, seconds of it: only when a pair is really scored.
     from sentence_transformers import CrossEncoder
     from torch import nn
 
-    with no_loading_bar():
+    with loading(source):
         model = CrossEncoder(
             str(folder),
-            device=None if device == "auto" else device,
+            device=torch_device(device),
             trust_remote_code=trust_remote_code,
             local_files_only=not trust_remote_code,  # such code may live in another repository of the hub
             model_kwargs={"dtype": dtype},
@@ -101,7 +99,7 @@ def _loaded(folder: Path, _weights: str, device: str, dtype: str, trust_remote_c
         )
     if model.num_labels != 1:
         raise BenchError(
-            f"the model in {folder.name} gives {model.num_labels} scores a pair; a reranker gives one"
+            f"cross_encoder.model={source.name} gives {model.num_labels} scores a pair; a reranker gives one"
         )
     # In half precision the last layer would round 20.1 and 20.0 to one score.
     heads = [
