@@ -1,5 +1,5 @@
 # make demo      run the main job on Aurora (makes the environment first)
-# make test      run the tests (makes the environment first)
+# make test      run the tests (makes the environment first); test-all takes the slow ones along
 # make check     formatter, linter and type checker
 # make benchmark speed and memory beside other tools
 
@@ -12,7 +12,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: setup demo test check benchmark clean
+.PHONY: setup demo test test-all check benchmark clean
 setup: $(READY)
 
 $(READY): pyproject.toml
@@ -34,6 +34,9 @@ demo: setup
 	$(BIN)/python -m bench retriever=faiss k=5
 
 test: setup
+	$(BIN)/python -m pytest -q -n 2 -m "not slow"
+
+test-all: setup
 	$(BIN)/python -m pytest -q -n 2
 
 check: setup

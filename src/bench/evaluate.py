@@ -44,6 +44,11 @@ class Evaluation:
         """Over how many queries the mean is."""
         return int((~np.isnan(self.values[measure, k])).sum())
 
+    @property
+    def measures(self) -> tuple[str, ...]:
+        """The names of the measures, in the order they were asked for."""
+        return tuple(dict.fromkeys(name for name, _ in self.values))
+
     @cached_property
     def no_relevant(self) -> int:
         """Judged queries without a relevant document, which the means leave out."""

@@ -22,6 +22,7 @@ from bench.errors import BenchError, Unsuitable
 from bench.evaluate import Evaluation, evaluate
 from bench.grid import SCHEMA_VERSION, MetricGrid, counts_own, per_query_table
 from bench.job import Job
+from bench.metrics import MEASURES
 from bench.provenance import machine, versions
 from bench.run import Run
 
@@ -63,8 +64,12 @@ def record_result(job: Job, run: Run, facts: Mapping[str, Any], evaluation: Eval
     folder, collection = folder_of(job), job.collection
     earlier = _manifest(job)
     ks = tuple(sorted({*job.ks, *(earlier["ks"] if earlier else ())}))
-    if ks != job.ks:
-        evaluation = evaluate(run, collection.qrels, ks=ks, measures=job.measures)
+    names = dict.fromkeys(
+        [*(measure.name for measure in job.measures), *(earlier["measures"] if earlier else ())]
+    )
+    if ks != job.ks or len(names) > len(job.measures):
+        measures = [MEASURES[name] for name in names if name in MEASURES]
+        evaluation = evaluate(run, collection.qrels, ks=ks, measures=measures)
     found = collection.doc_ids.take(np.unique(run.rows[run.rows >= 0])).to_pylist()
     keep_collection(folder.path.parent, collection, found)
     if earlier is None:
@@ -93,7 +98,7 @@ def record_result(job: Job, run: Run, facts: Mapping[str, Any], evaluation: Eval
             "identity": job.system.identity,
             "collection": collection.name,
             "ks": list(ks),
-            "measures": [measure.name for measure in job.measures],
+            "measures": list(evaluation.measures),
             "digests": digests(job),
             "schema_version": SCHEMA_VERSION,
             "facts": facts,
@@ -184,10 +189,10 @@ def _manifest(job: Job) -> dict[str, Any] | None:
 
 def _cell(job: Job, k: int, facts: Mapping[str, Any], evaluation: Evaluation) -> dict[str, Any]:
     values: dict[str, Any] = {}
-    for measure in job.measures:
-        values[measure.name] = evaluation.mean(measure.name, k)
-        if counts_own(measure.name):
-            values[f"{measure.name}_queries"] = evaluation.counted(measure.name, k)
+    for name in evaluation.measures:
+        values[name] = evaluation.mean(name, k)
+        if counts_own(name):
+            values[f"{name}_queries"] = evaluation.counted(name, k)
     return {
         **_identity_columns(job, facts["index"].get("parameters")),
         **values,
@@ -231,8 +236,8 @@ def _per_query(job: Job, ks: Sequence[int], evaluation: Evaluation) -> pa.Table:
         "query_id": list(evaluation.queries) * len(ks),
         "k": np.repeat(ks, len(evaluation.queries)),
     }
-    for measure in job.measures:
-        columns[measure.name] = np.concatenate([evaluation.values[measure.name, k] for k in ks])
+    for name in evaluation.measures:
+        columns[name] = np.concatenate([evaluation.values[name, k] for k in ks])
     return per_query_table(columns)
 
 

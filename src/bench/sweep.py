@@ -66,7 +66,8 @@ class Sweep:
             key = f"{job.id} {job.label}" if refused else job.id
             if twin := planned.get(key):
                 job = replace(job, ks=tuple(sorted({*job.ks, *twin.job.ks})))
-            planned[key] = Planned(job, (*overrides, f"k=[{','.join(map(str, job.ks))}]"), refused)
+            others = [word for word in overrides if not word.startswith("k=")]
+            planned[key] = Planned(job, (*others, f"k=[{','.join(map(str, job.ks))}]"), refused)
         sweep = cls(list(planned.values()))
         if all(one.refused for one in sweep.planned):
             reasons = dict.fromkeys(f"{one.job.label}: {one.refused}" for one in sweep.planned)
@@ -109,7 +110,7 @@ class Sweep:
         started = [one for one in self.planned if one.job.folder_name in self.earlier]
         for one, result in zip(started, results, strict=True):
             if one.folder.stamp == self.earlier[one.job.folder_name]:
-                error = getattr(result, "_return_value", None)
+                error = getattr(result, "_return_value", result)
                 gone = (
                     error
                     if isinstance(error, BaseException)

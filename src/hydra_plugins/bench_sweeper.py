@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 from hydra._internal.core_plugins.basic_sweeper import BasicSweeper
 from hydra.core.override_parser.overrides_parser import OverridesParser
 
+from bench.errors import BenchError
 from bench.sweep import Sweep
 
 
@@ -27,5 +31,14 @@ class BenchSweeper(BasicSweeper):
         waiting = sweep.waiting()
         if waiting:
             with sweep.progress():
-                sweep.returned(self.launcher.launch(waiting, initial_job_idx=0))
+                sweep.returned(self._launched(waiting))
         sweep.finish()
+
+    def _launched(self, jobs: Sequence[tuple[str, ...]]) -> Sequence[Any]:
+        """What the launcher gives back for each job; why it broke off, for each, where a worker was killed."""
+        assert self.launcher is not None
+        try:
+            return self.launcher.launch(jobs, initial_job_idx=0)
+        except Exception as error:  # whatever the library under the launcher raises
+            reason = str(error).splitlines()[0] if str(error) else ""
+            return [BenchError(f"the launcher broke off: {type(error).__name__}: {reason}")] * len(jobs)

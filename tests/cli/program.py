@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
+from tests.conftest import TINY
 
 from bench.cli import main
 from bench.grid import GRID
-from tests.conftest import TINY
 
 ROOT = Path(__file__).parents[2]
 PARTS = Path(__file__).parent / "conf"

@@ -1,7 +1,6 @@
 """What is asked wrongly: the nearest right name, exit code 2, and nothing written."""
 
 import pytest
-
 from tests.cli.program import OUR_PARTS, bench
 
 

@@ -6,10 +6,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-
-import bench as package
-from bench.errors import BenchError
-from bench.grid import GRID, PER_QUERY, MetricGrid
 from tests.cli.program import (
     OUR_PARTS,
     TINILY,
@@ -22,6 +18,10 @@ from tests.cli.program import (
     replace_in,
     unmeasured,
 )
+
+import bench as package
+from bench.errors import BenchError
+from bench.grid import GRID, PER_QUERY, MetricGrid
 
 COUNTING = (*OUR_PARTS, "embedder=counting")
 QUALITY = ["precision", "recall", "mrr", "ndcg", "success", "complete"]

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-
 from tests.cli.program import TINILY, as_module, copy_of_tiny, finished, in_its_own_process, on
 
 HEAVY = ("torch", "faiss", "transformers", "sentence_transformers")

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-
 from tests.cli.program import OUR_PARTS, bench, calls, grid, jobs, unmeasured
 
 SYSTEM = (*OUR_PARTS, "embedder=counting", "retriever=hybrid", "reranker=overlap")
@@ -31,27 +30,24 @@ def empty(file):
     file.write_bytes(b"")
 
 
-DAMAGES = pytest.mark.parametrize("damage", [cut, fill, empty])
-
-
-@DAMAGES
 @pytest.mark.parametrize(
-    ("kind", "asked"), [("runs", ONCE), ("indexes", ONCE), ("pairs", ONCE), ("vectors", ONCE * 2)]
+    ("kind", "damage", "made_from_it", "asked"),
+    [
+        ("runs", cut, (), ONCE),
+        ("pairs", fill, (), ONCE),
+        ("indexes", empty, ("runs",), ONCE),
+        ("vectors", cut, ("runs", "indexes"), ONCE * 2),
+    ],
 )
-def test_a_damaged_entry_of_the_cache_is_dropped_and_made_again(kind, asked, damage):
+def test_a_damaged_entry_of_the_cache_is_dropped_and_made_again(kind, damage, made_from_it, asked):
     bench(*SYSTEM, "k=[1,5]")
     undamaged = unmeasured(grid())
-    # What is made from the damaged entry must be asked for, so it goes too.
-    for made in {"runs": ["runs"], "pairs": ["runs"], "indexes": ["runs"], "vectors": ["runs", "indexes"]}[
-        kind
-    ]:
-        if made != kind:
-            shutil.rmtree(f"cache/{made}")
     files = [path for path in Path("cache", kind).rglob("*") if path.is_file()]
     assert files
     for file in files:
         damage(file)
-    shutil.rmtree("outputs")
+    for made in (*made_from_it, "../outputs"):
+        shutil.rmtree(Path("cache", made))
 
     answer = bench(*SYSTEM, "k=[1,5]")
 
@@ -73,7 +69,7 @@ def test_an_entry_that_is_whole_but_not_what_it_was_is_noticed():
     pd.testing.assert_frame_equal(unmeasured(grid()), undamaged)
 
 
-@DAMAGES
+@pytest.mark.parametrize("damage", [cut, fill])
 def test_a_damaged_run_is_made_again_with_a_warning(damage):
     bench(*SYSTEM, "k=1")
     (folder,) = jobs().values()
@@ -89,44 +85,45 @@ def test_a_damaged_run_is_made_again_with_a_warning(damage):
     assert calls() == ONCE
 
 
-@pytest.mark.parametrize("file", ["manifest.json", "grid.parquet", "per_query.parquet"])
-@DAMAGES
-def test_a_damaged_file_of_a_job_is_named_with_the_way_out(file, damage):
+def test_a_damaged_file_of_a_job_is_named_with_the_way_out():
     bench("retriever=bm25", "k=5")
     undamaged = unmeasured(grid())
     (folder,) = jobs().values()
-    damage(folder / file)
+    for name, damage in (("manifest.json", cut), ("grid.parquet", fill), ("per_query.parquet", empty)):
+        file = folder / name
+        whole = file.read_bytes()
+        damage(file)
 
-    answer = bench("retriever=bm25", "k=5")
+        answer = bench("retriever=bm25", "k=5")
 
-    assert answer.code == 2
-    assert f"{folder / file} " in answer.err
-    assert "delete its folder and run the command again" in answer.err
-    assert "Traceback" not in answer.err
+        assert answer.code == 2
+        assert f"{file} " in answer.err
+        assert "delete its folder and run the command again" in answer.err
+        assert "Traceback" not in answer.err
+        file.write_bytes(whole)
 
     shutil.rmtree(folder)
     assert bench("retriever=bm25", "k=5").code == 0
     pd.testing.assert_frame_equal(unmeasured(grid()), undamaged)
 
 
-@pytest.mark.parametrize("content", ["{}", "[]", '{"a": 1}', '{"schema_version": 0, "ks": [5]}'])
-def test_a_manifest_that_says_nothing_is_none(content):
+def test_a_manifest_that_says_nothing_is_none():
     bench("retriever=bm25", "k=5")
     (folder,) = jobs().values()
-    (folder / "manifest.json").write_text(content)
+    for content in ("[]", '{"schema_version": 0, "ks": [5]}'):
+        (folder / "manifest.json").write_text(content)
 
-    answer = bench("retriever=bm25", "k=5")
+        answer = bench("retriever=bm25", "k=5")
 
-    assert answer.code == 0, answer.err
-    assert json.loads((folder / "manifest.json").read_text())["ks"] == [5]
+        assert answer.code == 0, answer.err
+        assert json.loads((folder / "manifest.json").read_text())["ks"] == [5]
 
 
-@DAMAGES
-def test_the_tables_of_the_folder_are_rebuilt_from_its_jobs(damage):
+def test_the_tables_of_the_folder_are_rebuilt_from_its_jobs():
     bench("retriever=bm25", "k=5")
     undamaged = Path("outputs/default/grid.parquet").read_bytes()
-    for file in ("grid.parquet", "per_query.parquet"):
-        damage(Path("outputs/default") / file)
+    for file, damage in (("grid.parquet", cut), ("per_query.parquet", fill)):
+        damage(Path("outputs/default", file))
 
     assert bench("retriever=bm25", "k=5").code == 0
     assert Path("outputs/default/grid.parquet").read_bytes() == undamaged

@@ -1,4 +1,4 @@
-"""Faults of a collection's files: every problem at once with its line, and what is tolerated in silence or with a note."""
+"""Faults of a collection's files: every problem at once with its line; what is allowed, silently or with a note."""
 
 import gzip
 import json
@@ -7,11 +7,11 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.cli.program import bench, copy_of_tiny, on, replace_in
 
 from bench.errors import BenchError
 from bench.loading import BeirFolder, parts_tsv, qrels_tsv
 from bench.qrels import Qrels
-from tests.cli.program import bench, copy_of_tiny, on, replace_in
 
 
 @pytest.fixture

@@ -1,0 +1,118 @@
+"""Processes that are killed, run at once or elsewhere: the same command completes the same grid."""
+
+import signal
+import time
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from tests.cli.program import (
+    OUR_PARTS,
+    as_module,
+    bench,
+    calls,
+    finished,
+    grid,
+    in_its_own_process,
+    jobs,
+    unmeasured,
+)
+
+SWEEP = ("-m", *OUR_PARTS, "retriever=slow", "bm25.k1=0.9,1.2,1.5", "reranker=none,overlap", "k=[1,5]")
+
+
+@pytest.fixture(autouse=True)
+def _alone(in_folder):
+    """Every test has a folder and a cache of its own."""
+
+
+def wait_until(holds):
+    for _ in range(600):
+        if holds():
+            return
+        time.sleep(0.05)
+    pytest.fail("waited for half a minute")
+
+
+@pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGINT])
+def test_killed_in_the_middle_the_same_command_completes_the_grid(end, in_folder, monkeypatch):
+    process = in_its_own_process(*as_module(*SWEEP), folder=in_folder)
+    wait_until(
+        lambda: len(calls()) == 2
+    )  # of three searches: one job is done, another in the middle of its own
+    process.send_signal(end)
+    stopped = finished(process)
+    before = {folder: (folder / "manifest.json").stat().st_mtime_ns for folder in jobs().values()}
+
+    assert stopped.code == (-9 if end == signal.SIGKILL else 130)
+    assert stopped.out == ""
+    assert "Traceback" not in stopped.err
+    assert len(before) in (1, 2)
+    assert not Path("outputs/default/grid.parquet").exists()
+
+    answer = bench(*SWEEP, "retriever.seconds=0")
+
+    assert answer.code == 0, answer.err
+    assert {folder: (folder / "manifest.json").stat().st_mtime_ns for folder in before} == before
+    assert len(calls()) == 2 + 2  # the one that was cut short, and the third
+    completed = unmeasured(grid())
+    assert len(completed) == 3 * 2 * 2
+
+    undisturbed = in_folder / "undisturbed"
+    undisturbed.mkdir()
+    monkeypatch.chdir(undisturbed)
+    monkeypatch.setenv("BENCH_CACHE", str(undisturbed / "cache"))
+    assert bench(*SWEEP, "retriever.seconds=0").out == answer.out
+    pd.testing.assert_frame_equal(completed, unmeasured(grid()))
+
+
+def test_processes_at_the_same_and_at_another_k_of_one_job_share_one_search(in_folder):
+    asked = ["k=5", "k=5", "k=[1,3]"]
+    commands = [as_module(*OUR_PARTS, "retriever=slow", k) for k in asked]
+
+    answers = [finished(p) for p in [in_its_own_process(*words, folder=in_folder) for words in commands]]
+
+    assert [answer.code for answer in answers] == [0, 0, 0], [answer.err for answer in answers]
+    assert calls() == ["search"]
+    assert list(grid()["k"]) == [1, 3, 5]
+    assert answers[0].out == answers[1].out
+    assert "R@5" in answers[0].out
+    assert "R@3" in answers[2].out
+    assert "R@5" not in answers[2].out
+
+
+def test_the_joblib_launcher_gives_the_same_grid_and_the_same_failures(in_folder, monkeypatch):
+    sweep = ("-m", *OUR_PARTS, "retriever=bm25,hybrid", "reranker=none,broken", "k=[1,5]")
+    basic = bench(*sweep)
+    expected = unmeasured(grid())
+    assert expected.value_counts("status").to_dict() == {"ok": 4, "failed": 4}
+
+    elsewhere = in_folder / "joblib"
+    elsewhere.mkdir()
+    monkeypatch.chdir(elsewhere)
+    monkeypatch.setenv("BENCH_CACHE", str(elsewhere / "cache"))
+    answer = finished(
+        in_its_own_process(
+            *as_module(*sweep, "hydra/launcher=joblib", "hydra.launcher.n_jobs=2"), folder=elsewhere
+        )
+    )
+
+    assert (answer.code, answer.out) == (1, basic.out)
+    pd.testing.assert_frame_equal(unmeasured(grid()), expected)
+
+
+def test_a_worker_that_dies_fails_its_job_and_the_same_command_goes_on(in_folder):
+    sweep = (*OUR_PARTS, "-m", "retriever=bm25", "k=5", "hydra/launcher=joblib", "hydra.launcher.n_jobs=2")
+
+    answer = finished(in_its_own_process(*as_module(*sweep, "reranker=deadly,none"), folder=in_folder))
+
+    assert answer.code == 1
+    assert "failed: bm25+deadly on tiny: the launcher broke off: TerminatedWorkerError" in answer.err
+    assert "Traceback" not in answer.err
+
+    assert bench("-m", *OUR_PARTS, "retriever=bm25", "k=5", "reranker=none,overlap").code == 0
+    assert dict(zip(grid()["system"], grid()["status"], strict=True)) == {
+        "bm25": "ok",
+        "bm25+deadly": "failed",
+        "bm25+overlap": "ok",
+    }
