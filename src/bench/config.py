@@ -15,7 +15,10 @@ from bench.errors import BenchError, did_you_mean
 
 PACKAGE = Path(__file__).parent
 CHECKOUT = PACKAGE.parent.parent
-GROUPS = ("analyzer", "embedder", "store", "bm25", "cross_encoder", "fusion", "retriever", "reranker")
+GROUPS = (
+    "analyzer", "embedder", "store", "bm25", "cross_encoder", "fusion",
+    "http", "callable", "run_file", "retriever", "reranker",
+)  # fmt: skip
 """The groups that a system is made of."""
 
 

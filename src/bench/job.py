@@ -8,21 +8,24 @@ import inspect
 import json
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from hydra.utils import get_object, instantiate
 from omegaconf import DictConfig, OmegaConf
-from omegaconf.errors import OmegaConfBaseException
+from omegaconf.errors import MissingMandatoryValue, OmegaConfBaseException
 
 from bench import labels
 from bench.collection import Collection
 from bench.config import refuse_unread
 from bench.errors import BenchError, Unavailable, Unsuitable, did_you_mean
 from bench.identity import digest, identity, parts_of
-from bench.metrics import MEASURES, Measure
+from bench.measure import Measure
+from bench.metrics import MEASURES
 from bench.rerankers import Reranker
 from bench.retrievers import Retriever
+from bench.splits import split
+from bench.stress import stressed
 from bench.text.language import detect
 from bench.timing import Timing
 
@@ -39,6 +42,16 @@ class System:
     def identity(self) -> str:
         """Everything that can change a ranking, in one line."""
         return f"{identity(self.retriever)} > {identity(self.reranker)} @ {self.depth}"
+
+    @property
+    def elsewhere(self) -> bool:
+        """Whether a part has its index made elsewhere: the seconds that takes are not ours to tell."""
+        return any(getattr(part, "elsewhere", False) for part in parts_of(self.retriever))
+
+    @property
+    def stored(self) -> bool:
+        """Whether a part only reads what was ranked before: its latency would be that of a file."""
+        return any(getattr(part, "stored", False) for part in parts_of(self.retriever))
 
     def check(self, documents: int) -> None:
         """Whether every part can be had and is suitable for so many documents, before anything runs."""
@@ -115,18 +128,24 @@ def job_of(cfg: DictConfig, *, load: Callable[[Any], Collection]) -> Job:
             f"name='{cfg.name}' names a folder: letters, digits, dot, underscore and hyphen only"
         )
     measures = _measures(cfg.measures)
-    collection = load(_made(cfg, "collection"))
+    collection = split(load(_made(cfg, "collection")), str(cfg.split))
+    if cfg.stress != "none":
+        collection = stressed(collection, str(cfg.stress), language=language_of(collection))
     if cfg.analyzer.get("language") == "auto":
         cfg.analyzer.language = language_of(collection) or "plain"
+    system = System(retriever=_part(cfg, "retriever"), reranker=_part(cfg, "reranker"), depth=depth)
+    timing = _made(cfg, "timing")
+    if system.stored:
+        timing = replace(timing, enabled=False)
     return Job(
         name=str(cfg.name),
         label=labels.label(cfg),
-        system=System(retriever=_part(cfg, "retriever"), reranker=_part(cfg, "reranker"), depth=depth),
+        system=system,
         collection=collection,
         ks=ks,
         seed=_whole(cfg, "seed", least=0),
         measures=measures,
-        timing=_made(cfg, "timing"),
+        timing=timing,
         options=labels.options(cfg),
         settings=labels.settings(cfg),
         overrides=tuple(cfg.hydra.overrides.task),
@@ -168,6 +187,9 @@ def _made(cfg: DictConfig, group: str) -> Any:
     try:
         # Of a copy: instantiating resolves, in place, the nodes that a part refers to.
         return instantiate(copy.deepcopy(cfg)[group], _convert_="all")
+    except MissingMandatoryValue as error:
+        key = _asked_for(cfg, str(error.full_key))
+        raise BenchError(f"{key} must be given: {key}=…") from error
     except OmegaConfBaseException as error:
         raise BenchError(f"{group}: {_first_line(error)}") from error
     except Exception as error:  # Hydra wraps whatever a constructor raises
@@ -180,6 +202,15 @@ def _made(cfg: DictConfig, group: str) -> Any:
             part = path.split(".")[-1]
             raise BenchError(f"{part} has no setting '{named[1]}'{did_you_mean(named[1], known)}") from error
         raise BenchError(f"{group} cannot be made: {_first_line(cause)}") from error
+
+
+def _asked_for(cfg: DictConfig, key: str) -> str:
+    """The setting that a key of a part takes its value from, else the key itself."""
+    value: Any = OmegaConf.to_container(cfg, resolve=False)
+    for name in key.split("."):
+        value = value.get(name) if isinstance(value, Mapping) else None
+    taken = re.fullmatch(r"\$\{([\w.]+)\}", str(value))
+    return taken[1] if taken else key
 
 
 def _cause(error: BaseException) -> BaseException:

@@ -44,6 +44,8 @@ def run_job(job: Job) -> None:
             record_result(job, ranked.run, ranked.facts, evaluation)
         except Exception as error:
             log.debug("job %s", job.label, exc_info=True)
+            if job.fresh:
+                folder_of(job).discard("manifest.json")  # else the earlier figures would hide the failure
             record_failure(job, error)
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
 from bench.errors import BenchError, listing
 from bench.identity import digest
@@ -32,7 +34,7 @@ class Qrels:
         if len(pairs) != len(self.grades):
             raise ValueError(f"{len(pairs)} pairs and {len(self.grades)} grades")
         if len(set(pairs)) != len(pairs):
-            twice = sorted({pair for pair in pairs if pairs.count(pair) > 1})
+            twice = sorted(pair for pair, count in Counter(pairs).items() if count > 1)
             raise BenchError(f"pairs judged twice: {listing(f'{q} / {d}' for q, d in twice)}")
         wrong = [
             f"{q} / {d}" for (q, d), grade in zip(pairs, self.grades, strict=True) if not math.isfinite(grade)
@@ -67,7 +69,18 @@ class Qrels:
     @cached_property
     def judged_queries(self) -> tuple[str, ...]:
         """Queries with at least one judgement, ascending."""
-        return tuple(sorted(set(self.query_ids)))
+        return tuple(dict.fromkeys(self.query_ids))
+
+    @cached_property
+    def query_codes(self) -> npt.NDArray[np.int64]:
+        """The position of each row's query among the judged ones, rising."""
+        codes = pa.array(self.query_ids, pa.string()).dictionary_encode().indices
+        return np.asarray(codes, np.int64)
+
+    @cached_property
+    def doc_array(self) -> pa.Array:
+        """The documents of the rows as an Arrow array."""
+        return pa.array(self.doc_ids, pa.string())
 
     @cached_property
     def digest(self) -> str:

@@ -40,7 +40,8 @@ def is_done(job: Job) -> bool:
     """Whether the folder holds every cell that the job asks for, on these judgements."""
     manifest = _manifest(job)
     return (
-        manifest is not None
+        not job.fresh
+        and manifest is not None
         and manifest["digests"] == digests(job)
         and set(job.ks) <= set(manifest["ks"])
         and {measure.name for measure in job.measures} <= set(manifest["measures"])
@@ -50,7 +51,7 @@ def is_done(job: Job) -> bool:
 def stored(job: Job) -> tuple[Run, Mapping[str, Any]] | None:
     """The run and facts of an earlier finish of the same job, None where they are not whole."""
     manifest = _manifest(job)
-    if manifest is None:
+    if job.fresh or manifest is None:
         return None
     try:
         return folder_of(job).run(job.collection), manifest["facts"]
@@ -72,7 +73,7 @@ def record_result(job: Job, run: Run, facts: Mapping[str, Any], evaluation: Eval
         evaluation = evaluate(run, collection.qrels, ks=ks, measures=measures)
     found = collection.doc_ids.take(np.unique(run.rows[run.rows >= 0])).to_pylist()
     keep_collection(folder.path.parent, collection, found)
-    if earlier is None:
+    if job.fresh or earlier is None:
         folder.discard("timings.parquet")
     latency = latency_columns(folder)
     lengths = np.array([len(TOKEN.findall(doc.contents)) for doc in collection.docs], np.int64)
@@ -183,7 +184,7 @@ def context_tokens(run: Run, lengths: npt.NDArray[np.int64], k: int) -> npt.NDAr
 
 def _manifest(job: Job) -> dict[str, Any] | None:
     """The manifest of an earlier finish that still holds."""
-    manifest = None if job.fresh else folder_of(job).manifest
+    manifest = folder_of(job).manifest
     return manifest if manifest and manifest.get("schema_version") == SCHEMA_VERSION else None
 
 

@@ -47,9 +47,11 @@ class Unreachable:
 
 @dataclass(frozen=True, kw_only=True)
 class Broken:
-    """A reranker that fails while it works."""
+    """A reranker that fails while it works, until it is mended."""
 
     def rerank(self, run: Run, collection: Collection) -> Run:
+        if Path("mended.txt").exists():
+            return run
         raise RuntimeError("a bug in somebody's reranker")
 
 

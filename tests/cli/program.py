@@ -76,7 +76,7 @@ def as_module(*words: str, on: tuple[str, ...] = TINILY) -> tuple[str, ...]:
 
 def finished(process: subprocess.Popen[str]) -> Answer:
     """What a process of the program gave back."""
-    out, err = process.communicate(timeout=120)
+    out, err = process.communicate(timeout=300)
     return Answer(process.returncode, out, err)
 
 

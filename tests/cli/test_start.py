@@ -5,7 +5,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pandas as pd
 import pytest
 from tests.cli.program import TINILY, as_module, copy_of_tiny, finished, in_its_own_process, on
 
@@ -92,10 +91,3 @@ def test_a_reader_that_closes_early_is_no_failure(in_folder):
     assert process.wait(timeout=60) == 0
     assert "Traceback" not in process.stderr.read()
     process.stderr.close()
-
-
-def test_the_parquet_files_open_anywhere_without_this_package(in_folder):
-    finished(in_its_own_process(*as_module("retriever=bm25", "k=5"), folder=in_folder))
-
-    (cell,) = pd.read_parquet(in_folder / "outputs/default/grid.parquet").to_dict("records")
-    assert cell["system"] == "bm25"

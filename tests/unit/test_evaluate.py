@@ -8,7 +8,8 @@ from tests.conftest import make_qrels, make_run
 
 from bench.errors import BenchError
 from bench.evaluate import evaluate
-from bench.metrics import EMPTY, JUDGED, MEASURES, RELEVANT, UNJUDGED
+from bench.gains import EMPTY, JUDGED, RELEVANT, UNJUDGED
+from bench.metrics import MEASURES
 
 MRR = [MEASURES["mrr"]]
 

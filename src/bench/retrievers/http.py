@@ -1,0 +1,260 @@
+"""One's own running search, asked over HTTP."""
+
+from __future__ import annotations
+
+import functools
+import http.client
+import json
+import logging
+import math
+import os
+import string
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
+from urllib.parse import urlsplit
+
+import pyarrow as pa
+
+from bench.collection import Doc, Query
+from bench.errors import BenchError, Unavailable
+from bench.ids import Ids
+from bench.retrievers.foreign import RANKINGS, Matching, ids_of
+from bench.retrievers.json_places import at, filled, filled_address, kind_of
+from bench.run import Run
+
+log = logging.getLogger(__name__)
+
+METHODS = ("GET", "POST")
+PASSING = (429, 502, 503, 504)
+"""Answers of a server that may do better when asked again."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Http:
+    """A search behind an address: one request a query, whose answer lists the hits in JSON.
+
+    {query} and {depth} are filled in: percent-encoded in `url`, as they are in the texts of `body`, where a
+    text that is {depth} alone becomes a number. `body` is what is sent as JSON, a mapping or JSON text; null
+    sends {"query": …, "depth": …} with POST and nothing with GET. `hits`, and within a hit `hit_id` and
+    `hit_score`, are JSON pointers (RFC 6901). Higher scores are better; null takes the order of the hits.
+    $NAME in the value of a header stands for an environment variable, which is recorded nowhere.
+
+    What an address answers may change while its name does not: `version` is part of the identity and is to
+    be changed then. A request that fails is made up to `retries` times more, at once; `timeout` is in
+    seconds. Connections go straight to the server, by no proxy.
+    """
+
+    url: str
+    method: str = "POST"
+    body: Any = None
+    hits: str = "/hits"
+    hit_id: str = "/id"
+    hit_score: str | None = None
+    headers: Mapping[str, str] | None = None
+    version: str = "1"
+    unknown: str = "error"
+    duplicates: str = "error"
+    timeout: float = 10.0
+    retries: int = 2
+
+    elsewhere: ClassVar[bool] = True
+    """The index is made and kept elsewhere: how long that takes is not seen here."""
+
+    def __post_init__(self) -> None:
+        if self.method not in METHODS:
+            raise BenchError(f"http.method={self.method!r}: it can be {' or '.join(METHODS)}")
+        object.__setattr__(self, "version", str(self.version))
+        object.__setattr__(self, "body", self._parsed_body())
+        if not _is_address(self.url):
+            raise BenchError(f"http.url={self.url!r}: http://host:port/path, or https")
+        if "{query}" not in self.url + json.dumps(self.body):
+            raise BenchError("http: {query} stands neither in http.url nor in http.body")
+        for name in ("hits", "hit_id", "hit_score"):
+            pointer = getattr(self, name)
+            if pointer and not str(pointer).startswith("/"):
+                raise BenchError(f"http.{name}={pointer!r}: a JSON pointer, as /hits/0/_id")
+        if type(self.retries) is not int or self.retries < 0:
+            raise BenchError(f"http.retries={self.retries!r}: a whole number from 0")
+        if type(self.timeout) not in (int, float) or not 0 < self.timeout < math.inf:
+            raise BenchError(f"http.timeout={self.timeout!r}: seconds, above 0")
+        _ = self._matching
+
+    def identity(self) -> str:
+        """What is asked and how the answer is read; not how patiently."""
+        told = (
+            "url",
+            "method",
+            "body",
+            "hits",
+            "hit_id",
+            "hit_score",
+            "headers",
+            "version",
+            "unknown",
+            "duplicates",
+        )
+        values = (json.dumps(getattr(self, name), sort_keys=True, ensure_ascii=False) for name in told)
+        return f"Http({', '.join(f'{name}={value}' for name, value in zip(told, values, strict=True))})"
+
+    def check(self, _documents: int) -> None:
+        """Unavailable where nothing answers at the address, or where a variable of a header is not set."""
+        connection = Connection(self)
+        try:
+            connection.ask("HEAD", query="", depth=1)
+        finally:
+            connection.close()
+        _remind(self.url, self.version)
+
+    def index(self, docs: Sequence[Doc]) -> HttpIndex:
+        """The search, ready to be asked; its documents are where it keeps them."""
+        return HttpIndex(self, ids_of(docs), self._matching)
+
+    def sent_headers(self) -> dict[str, str]:
+        """The headers, with what the environment says."""
+        sent = {"Accept": "application/json", "Content-Type": "application/json"}
+        for name, value in (self.headers or {}).items():
+            try:
+                sent[name] = string.Template(str(value)).substitute(os.environ)
+            except KeyError as error:
+                raise Unavailable(
+                    f"http.headers.{name}: the environment variable {error.args[0]} is not set"
+                ) from error
+            except ValueError as error:
+                raise BenchError(
+                    f"http.headers.{name}: $NAME is an environment variable, $$ a dollar"
+                ) from error
+        return sent
+
+    def _parsed_body(self) -> Any:
+        if self.body is None:
+            return {"query": "{query}", "depth": "{depth}"} if self.method == "POST" else None
+        if not isinstance(self.body, str):
+            return self.body
+        try:
+            return json.loads(self.body)
+        except json.JSONDecodeError as error:
+            raise BenchError(f"http.body is not JSON: {error}") from error
+
+    @cached_property
+    def _matching(self) -> Matching:
+        return Matching(group="http", unknown=self.unknown, duplicates=self.duplicates)
+
+
+class HttpIndex:
+    """A search that answers elsewhere."""
+
+    def __init__(self, recipe: Http, docs: Ids, matching: Matching) -> None:
+        self._recipe, self._docs, self._matching = recipe, docs, matching
+        self._connection = Connection(recipe)
+        self._facts: dict[str, object] = {}
+
+    def search(self, queries: Sequence[Query], depth: int) -> Run:
+        """One request a query; Unavailable where none is answered, BenchError where an answer is not as told."""
+        hits = [hit for query in queries for hit in self._ranking(query, depth)]
+        found = pa.Table.from_pylist(hits, RANKINGS)
+        asked = tuple(query.id for query in queries)
+        run, left_out = self._matching.run(found, queries=asked, docs=self._docs, depth=depth)
+        self._facts = dict(left_out)
+        return run
+
+    def facts(self) -> dict[str, object]:
+        """How many hits were left out of the last search."""
+        return {"index_bytes": None, **self._facts}
+
+    def close(self) -> None:
+        """Hang up."""
+        self._connection.close()
+
+    def _ranking(self, query: Query, depth: int) -> list[dict[str, object]]:
+        recipe = self._recipe
+        answer = self._connection.ask(recipe.method, query=query.text, depth=depth)
+        try:
+            hits = at(json.loads(answer), recipe.hits)
+            # Some languages write an empty list as null.
+            if not isinstance(hits, list | None):
+                raise BenchError(f"{recipe.hits} is {kind_of(hits)}, not a list")
+            return [
+                {
+                    "query_id": query.id,
+                    "doc_id": _identifier(at(hit, recipe.hit_id)),
+                    "score": -float(rank) if recipe.hit_score is None else _number(at(hit, recipe.hit_score)),
+                }
+                for rank, hit in enumerate(hits or (), 1)
+            ]
+        except ValueError as error:
+            raise BenchError(
+                f"http: {recipe.url} did not answer query {query.id} in JSON: {error}"
+            ) from error
+        except BenchError as error:
+            raise BenchError(f"http: the answer to query {query.id}: {error}") from error
+
+
+class Connection:
+    """A connection that is kept from request to request and made again when it breaks."""
+
+    def __init__(self, recipe: Http) -> None:
+        self._recipe = recipe
+        address = urlsplit(recipe.url)
+        kind = http.client.HTTPSConnection if address.scheme == "https" else http.client.HTTPConnection
+        self._connection = kind(str(address.hostname), address.port, timeout=recipe.timeout)
+        self._target = (address.path or "/") + (f"?{address.query}" if address.query else "")
+
+    def ask(self, method: str, *, query: str, depth: int) -> bytes:
+        """What the server answers to a query; to HEAD, which sends no body, whatever it says."""
+        recipe, probing = self._recipe, method == "HEAD"
+        target = filled_address(self._target, query=query, depth=depth)
+        body = None
+        if recipe.body is not None and not probing:
+            body = json.dumps(filled(recipe.body, query=query, depth=depth), ensure_ascii=False).encode()
+        trouble = ""
+        for _ in range(recipe.retries + 1):
+            try:
+                self._connection.request(method, target, body, recipe.sent_headers())
+                response = self._connection.getresponse()
+                answer = response.read()
+            except (OSError, http.client.HTTPException) as error:
+                self._connection.close()
+                trouble = f"cannot be reached: {error or type(error).__name__}"
+                continue
+            if probing or response.status == 200:
+                return answer
+            trouble = f"answered {response.status} {response.reason}: {answer[:200].decode(errors='replace')}"
+            if response.status not in PASSING:
+                break
+        raise Unavailable(f"http: {recipe.url} {trouble}")
+
+    def close(self) -> None:
+        """Hang up."""
+        self._connection.close()
+
+
+def _is_address(url: str) -> bool:
+    try:
+        address = urlsplit(str(url))
+        return address.scheme in ("http", "https") and bool(address.hostname) and address.port != 0
+    except ValueError:
+        return False
+
+
+def _identifier(value: object) -> str:
+    if isinstance(value, (str, int, float)) and not isinstance(value, bool):
+        return str(value)
+    raise BenchError(f"the id of a hit is {kind_of(value)}")
+
+
+def _number(value: object) -> float:
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return float(value)
+    raise BenchError(f"the score of a hit is {kind_of(value)}, not a number")
+
+
+@functools.cache
+def _remind(url: str, version: str) -> None:
+    """Say it once: figures of an address look current long after they are."""
+    log.warning(
+        "the answers of %s are kept as version %s: where it has changed, set another http.version or fresh=true",
+        url,
+        version,
+    )
