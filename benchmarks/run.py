@@ -12,7 +12,7 @@ from bench.evaluate import evaluate
 from bench.ids import Ids
 from bench.metrics import MEASURES
 from bench.qrels import Qrels
-from bench.run import Run
+from bench.runs import Run
 
 ROUNDS = 5
 QUERIES, DEPTH, JUDGED, DOCUMENTS = 10_000, 100, 10, 100_000

@@ -11,7 +11,7 @@ import pytest
 
 from bench.ids import Ids
 from bench.qrels import Qrels
-from bench.run import Run
+from bench.runs import Run
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 TINY = Path(__file__).parent / "tiny"

@@ -12,7 +12,7 @@ import pytest
 SOURCE = Path(__file__).parents[1] / "src" / "bench"
 
 VALUES = (
-    "errors", "identity", "ids", "qrels", "collection", "run", "grid", "lines", "trec", "loading", "judgements",
+    "errors", "identity", "ids", "qrels", "collection", "runs", "grid", "lines", "trec", "loading", "judgements",
     "splits",
 )  # fmt: skip
 PURE = ("gains", "measure", "metrics", "join", "evaluate", "fusion")
@@ -105,7 +105,7 @@ def test_scores_are_sorted_in_a_run_and_in_the_stores_alone():
         if {"np.argsort", "np.lexsort", "np.partition", "np.argpartition"} & calls(path)
     }
     # join sorts keys and judged gains, metrics the ideal of nDCG_retrieved, fusion keys: none sorts scores.
-    assert sorters <= {"run.py", "stores/__init__.py", "join.py", "fusion.py"}
+    assert sorters <= {"runs.py", "stores/__init__.py", "join.py", "fusion.py"}
 
 
 def test_vectors_are_normalised_in_the_dense_retriever_alone():

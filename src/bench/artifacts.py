@@ -20,7 +20,7 @@ from bench.errors import BenchError
 from bench.grid import GRID, PER_QUERY, SCHEMA_VERSION, MetricGrid, concatenated, read_table
 from bench.identity import digest
 from bench.loading import parts_tsv, qrels_tsv
-from bench.run import Run
+from bench.runs import Run
 
 OUTPUTS = Path("outputs")
 Writer = Callable[[Path], object]

@@ -14,7 +14,7 @@ from bench.gains import EMPTY, Array, Gains
 from bench.join import join
 from bench.measure import Measure
 from bench.qrels import Qrels
-from bench.run import Run
+from bench.runs import Run
 
 
 @dataclass(frozen=True, eq=False)

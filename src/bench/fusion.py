@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bench.errors import BenchError, did_you_mean
-from bench.run import Run, Scores, Stage
+from bench.runs import Run, Scores, Stage
 
 Mask = npt.NDArray[np.bool_]
 _Number = TypeVar("_Number", bound=np.generic)

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from bench.errors import BenchError
 from bench.gains import EMPTY, JUDGED, NEGATIVE, RELEVANT, UNJUDGED, Bits, Gains
 from bench.qrels import Qrels
-from bench.run import Rows, Run
+from bench.runs import Rows, Run
 
 ANSWERS = 2
 """The grade of a document that answers the query or one of its parts."""
@@ -114,9 +114,8 @@ def _parts(
             raise BenchError(f"query {query} has {len(listed)} parts; at most 64 can be told apart")
         else:
             bits[i] = sum(1 << bit for bit, docs in enumerate(listed.values()) if doc in docs)
-    query, place = where
-    covering = np.zeros((len(qrels.judged_queries), int(place.max(initial=-1)) + 1), np.uint64)
-    covering[query, place] = bits
+    covering = np.zeros((len(qrels.judged_queries), int(where[1].max(initial=-1)) + 1), np.uint64)
+    covering[where] = bits
     parts = np.bitwise_or.reduce(covering, axis=1)
     covers = np.zeros(shape, np.uint64)
     covers[at] = bits[found]

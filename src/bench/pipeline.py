@@ -18,7 +18,7 @@ from bench.evaluate import evaluate
 from bench.identity import digest, identity, map_parts
 from bench.job import Job
 from bench.record import folder_of, is_done, record_failure, record_result, stored
-from bench.run import Run
+from bench.runs import Run
 from bench.timing import Clock
 
 log = logging.getLogger(__name__)

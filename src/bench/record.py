@@ -24,7 +24,7 @@ from bench.grid import SCHEMA_VERSION, MetricGrid, counts_own, per_query_table
 from bench.job import Job
 from bench.metrics import MEASURES
 from bench.provenance import machine, versions
-from bench.run import Run
+from bench.runs import Run
 
 log = logging.getLogger(__name__)
 

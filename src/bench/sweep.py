@@ -17,6 +17,7 @@ from bench.artifacts import OUTPUTS, JobFolder, merge, write_json
 from bench.errors import BenchError
 from bench.job import Collections, Job, job_of
 from bench.latency import is_timed, measure
+from bench.pipeline import run_job
 from bench.progress import watching
 from bench.record import digests, folder_of, is_done, record_failure
 
@@ -104,6 +105,11 @@ class Sweep:
         folders = {one.job.label: one.folder for one in self.planned if one.job.folder_name in self.earlier}
         with watching(folders):
             yield
+
+    def run_here(self) -> None:
+        """Run what is to do in this process, one job after the other."""
+        for one in self.todo():
+            run_job(one.job)
 
     def returned(self, results: Sequence[Any]) -> None:
         """Record what a launcher could not bring to an end (a job records its own failures)."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from hydra._internal.core_plugins.basic_launcher import BasicLauncher
 from hydra._internal.core_plugins.basic_sweeper import BasicSweeper
 from hydra.core.override_parser.overrides_parser import OverridesParser
 
@@ -31,7 +32,11 @@ class BenchSweeper(BasicSweeper):
         waiting = sweep.waiting()
         if waiting:
             with sweep.progress():
-                sweep.returned(self._launched(waiting))
+                # In this process the jobs that were planned are run as they are, not composed a second time.
+                if type(self.launcher) is BasicLauncher:
+                    sweep.run_here()
+                else:
+                    sweep.returned(self._launched(waiting))
         sweep.finish()
 
     def _launched(self, jobs: Sequence[tuple[str, ...]]) -> Sequence[Any]:

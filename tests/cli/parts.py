@@ -13,7 +13,7 @@ from bench.embedders import Vectors
 from bench.embedders.hashing import Hashing
 from bench.errors import Unavailable
 from bench.retrievers import Index, Retriever
-from bench.run import Run
+from bench.runs import Run
 
 
 def noted(line: str) -> None:

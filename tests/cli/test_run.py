@@ -424,7 +424,6 @@ def test_what_loading_found_is_said_on_standard_error(in_folder):
     assert grid()["unjudged_queries"].tolist() == [1]
 
 
-@pytest.mark.xfail(strict=True, reason="importing the module bench.run puts it in the place of the function")
 def test_the_package_runs_jobs_however_often_it_is_asked():
     assert list(package.run(*TINILY, "retriever=bm25", "k=1").grid["k"]) == [1]
     assert list(package.run(*TINILY, "retriever=bm25", "k=5").grid["k"]) == [5]

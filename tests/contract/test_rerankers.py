@@ -17,7 +17,7 @@ from bench.errors import BenchError
 from bench.identity import identity
 from bench.qrels import Qrels
 from bench.rerankers.cross_encoder import CrossEncoderScorer
-from bench.run import Run
+from bench.runs import Run
 
 CONF = Path(__file__).parents[2] / "conf"
 RERANKERS = sorted(path.stem for path in (CONF / "reranker").glob("*.yaml"))

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from bench.fusion import ReciprocalRank, WeightedSum
 from bench.ids import Ids
-from bench.run import Run
+from bench.runs import Run
 
 DOCS = Ids("abcdefgh")
 METHODS = [ReciprocalRank(), ReciprocalRank(rank_constant=0), WeightedSum(), WeightedSum(normalise="min_max")]

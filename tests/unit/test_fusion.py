@@ -4,7 +4,7 @@ import pytest
 from bench.errors import BenchError
 from bench.fusion import ReciprocalRank, WeightedSum, z_scores
 from bench.ids import Ids
-from bench.run import Run
+from bench.runs import Run
 
 DOCS = Ids("abcXYZ")
 

@@ -11,7 +11,7 @@ from bench.rerankers.cross_encoder import CrossEncoderScorer
 from bench.rerankers.overlap import Overlap
 from bench.rerankers.pairs import PairReranker, PairScores
 from bench.rerankers.unchanged import Unchanged
-from bench.run import Run
+from bench.runs import Run
 from bench.text.analyzer import Analyzer
 
 LOGITS = {"veinte": 20.0, "veinticinco": 25.0, "treinta": 30.0, "nada": -3.0}

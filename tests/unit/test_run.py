@@ -8,7 +8,7 @@ from tests.conftest import make_run, ranking_of
 
 from bench.errors import BenchError
 from bench.ids import Ids
-from bench.run import Run
+from bench.runs import Run
 
 
 def test_order_is_by_score_and_then_by_id_descending():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from bench.collection import Collection
-from bench.run import Run
+from bench.runs import Run
 
 
 class Reranker(Protocol):

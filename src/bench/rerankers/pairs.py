@@ -13,7 +13,7 @@ import numpy.typing as npt
 from bench.collection import Collection
 from bench.errors import BenchError
 from bench.fusion import z_scores
-from bench.run import Run, Stage
+from bench.runs import Run, Stage
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from bench.collection import Collection
-from bench.run import Run
+from bench.runs import Run
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from bench.collection import Doc, Query
-from bench.run import Run
+from bench.runs import Run
 
 
 class Index(Protocol):

@@ -17,7 +17,7 @@ import rank_bm25
 from bench.collection import Doc, Query
 from bench.errors import BenchError, did_you_mean
 from bench.ids import Ids
-from bench.run import Run
+from bench.runs import Run
 from bench.stores import top_k
 from bench.text import TextAnalyzer
 

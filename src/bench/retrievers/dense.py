@@ -12,7 +12,7 @@ from bench.embedders import Embedder, Vectors
 from bench.errors import BenchError, Unsuitable
 from bench.identity import identity
 from bench.ids import Ids
-from bench.run import Run
+from bench.runs import Run
 from bench.stores import Array, VectorIndex, VectorStore
 
 

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from bench.collection import Doc
 from bench.errors import BenchError, listing
 from bench.ids import Ids
-from bench.run import Run
+from bench.runs import Run
 
 RANKINGS = pa.schema([("query_id", pa.string()), ("doc_id", pa.string()), ("score", pa.float64())])
 """One row a hit, in the order in which they came."""

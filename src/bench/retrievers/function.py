@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib
 import importlib.util
 import operator
@@ -16,10 +17,9 @@ import pyarrow as pa
 
 from bench.collection import Doc, Query
 from bench.errors import BenchError, Unavailable
-from bench.identity import digest
 from bench.ids import Ids
 from bench.retrievers.foreign import RANKINGS, Matching, ids_of
-from bench.run import Run
+from bench.runs import Run
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,7 +91,9 @@ class Function:
                 f"callable.function: there is no module {module} where Python looks: start in its folder with "
                 "python -m bench, or name that folder in PYTHONPATH"
             )
-        return digest(Path(spec.origin).read_bytes().hex()) if spec.origin and spec.has_location else None
+        if spec.origin is None or not spec.has_location:
+            return None
+        return hashlib.blake2b(Path(spec.origin).read_bytes(), digest_size=8).hexdigest()
 
     def _imported(self) -> Callable[..., Any]:
         module, name = self._names

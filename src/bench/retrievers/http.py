@@ -22,7 +22,7 @@ from bench.errors import BenchError, Unavailable
 from bench.ids import Ids
 from bench.retrievers.foreign import RANKINGS, Matching, ids_of
 from bench.retrievers.json_places import at, filled, filled_address, kind_of
-from bench.run import Run
+from bench.runs import Run
 
 log = logging.getLogger(__name__)
 

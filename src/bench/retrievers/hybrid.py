@@ -11,7 +11,7 @@ from bench.collection import Doc, Query
 from bench.errors import BenchError
 from bench.fusion import Fusion
 from bench.retrievers import Index, Retriever
-from bench.run import Run
+from bench.runs import Run
 
 
 @dataclass(frozen=True, kw_only=True)

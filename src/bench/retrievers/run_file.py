@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,9 +14,8 @@ import pyarrow.compute as pc
 
 from bench.collection import Doc, Query
 from bench.errors import BenchError, listing
-from bench.identity import digest
 from bench.retrievers.foreign import Matching, ids_of
-from bench.run import Run
+from bench.runs import Run
 from bench.trec import read_run
 
 
@@ -53,7 +53,8 @@ class RunFile:
 
     @cached_property
     def _contents(self) -> str:
-        return digest(Path(self.path).read_bytes().hex())
+        with Path(self.path).open("rb") as stream:
+            return hashlib.file_digest(stream, lambda: hashlib.blake2b(digest_size=8)).hexdigest()
 
     @cached_property
     def _matching(self) -> Matching:
@@ -71,7 +72,7 @@ class RunFileIndex:
         """The best `depth` of what the file ranks for each query; BenchError where it has none of them."""
         asked = tuple(query.id for query in queries)
         theirs = self._hits.filter(pc.is_in(self._hits["query_id"], value_set=pa.array(asked, pa.string())))
-        every, known = (set(table["query_id"].to_pylist()) for table in (self._hits, theirs))
+        every, known = (set(pc.unique(hits["query_id"]).to_pylist()) for hits in (self._hits, theirs))
         if not known:
             raise BenchError(
                 f"{self._path} ranks none of the {len(asked)} queries: its ids are like "
