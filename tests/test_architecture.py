@@ -15,11 +15,11 @@ VALUES = (
     "errors", "identity", "ids", "qrels", "collection", "runs", "grid", "lines", "trec", "loading", "judgements",
     "splits",
 )  # fmt: skip
-PURE = ("gains", "measure", "metrics", "join", "evaluate", "fusion")
+PURE = ("gains", "measure", "metrics", "join", "evaluate", "fusion", "checks", "audit")
 FAMILIES = ("text", "embedders", "stores", "retrievers", "rerankers", "models", "model_folders")
 DOING = (
     "timing", "cache", "cached", "artifacts", "config", "labels", "stress", "job", "pipeline", "record", "latency",
-    "sweep", "progress", "provenance", "api",
+    "sweep", "progress", "provenance", "api", "inspection",
 )  # fmt: skip
 TELLING = ("tables", "catalogue")
 TOP = ("cli", "__main__", "__init__")

@@ -31,6 +31,8 @@ Verbs:
   list        every part and option, and when to use it:  python -m bench list [group]
   cache       what the cache holds, and prune DAYS:       python -m bench cache prune 30
 
+  data        check NAME_OR_FOLDER: what is odd, what a score can reach; audit NAME: how far judgements can be trusted
+
 Any setting of conf/ can be given as key=value (python -m bench --cfg job shows them all).
 Exit codes: 0 done, 1 a cell failed, 2 asked wrongly (then nothing has been written).
 """
@@ -127,4 +129,11 @@ def _days(arguments: list[str]) -> float:
     raise BenchError(f"cache {' '.join(arguments)}: it is `cache` or `cache prune DAYS`")
 
 
-VERBS: dict[str, Callable[[list[str]], int]] = {"run": _run, "list": _list, "cache": _cache}
+def _data(arguments: list[str]) -> int:
+    from bench.inspection import data
+
+    print(data(arguments))
+    return 0
+
+
+VERBS: dict[str, Callable[[list[str]], int]] = {"run": _run, "list": _list, "cache": _cache, "data": _data}

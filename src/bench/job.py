@@ -128,13 +128,13 @@ def job_of(cfg: DictConfig, *, load: Callable[[Any], Collection]) -> Job:
             f"name='{cfg.name}' names a folder: letters, digits, dot, underscore and hyphen only"
         )
     measures = _measures(cfg.measures)
-    collection = split(load(_made(cfg, "collection")), str(cfg.split))
+    collection = split(load(made(cfg, "collection")), str(cfg.split))
     if cfg.stress != "none":
         collection = stressed(collection, str(cfg.stress), language=language_of(collection))
     if cfg.analyzer.get("language") == "auto":
         cfg.analyzer.language = language_of(collection) or "plain"
     system = System(retriever=_part(cfg, "retriever"), reranker=_part(cfg, "reranker"), depth=depth)
-    timing = _made(cfg, "timing")
+    timing = made(cfg, "timing")
     if system.stored:
         timing = replace(timing, enabled=False)
     return Job(
@@ -176,13 +176,13 @@ class Collections:
 def _part(cfg: DictConfig, group: str) -> Any:
     """The part that a group describes, or one that says why it cannot be had."""
     try:
-        return _made(cfg, group)
+        return made(cfg, group)
     except (Unavailable, Unsuitable) as error:
         asked = OmegaConf.to_container(copy.deepcopy(cfg)[group], resolve=True)
         return Absent(group=group, asked=json.dumps(asked, sort_keys=True, default=str), error=error)
 
 
-def _made(cfg: DictConfig, group: str) -> Any:
+def made(cfg: DictConfig, group: str) -> Any:
     """What a group describes; what its constructor says comes as it was said."""
     try:
         # Of a copy: instantiating resolves, in place, the nodes that a part refers to.

@@ -99,9 +99,10 @@ def search(job: Job, cache: Cache) -> Ranked:
     with clock.stage("search"):
         run = index.search(job.collection.queries, job.system.depth)
     searched_anew = indexed_anew and all(not getattr(part, "reused", 0) for part in parts)
+    asked = len(job.collection.queries)
     facts = {
-        "index_seconds": clock.spent["index"] if indexed_anew else None,
-        "throughput": len(job.collection.queries) / clock.spent["search"] if searched_anew else None,
+        "index_seconds": clock.spent["index"] if indexed_anew and not job.system.elsewhere else None,
+        "throughput": asked / clock.spent["search"] if searched_anew and not job.system.stored else None,
         "index": index.facts(),
     }
     index.close()

@@ -1,0 +1,183 @@
+"""How far judgements can be trusted: repeated readings, what the pool missed, and what each system owes to it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.stats import kendalltau
+
+from bench.collection import Collection
+from bench.evaluate import evaluate
+from bench.judgements import Judgement, qrels_of
+from bench.metrics import MEASURES
+from bench.qrels import Qrels
+from bench.runs import Run
+
+MEASURE, K = "ndcg", 5
+
+
+@dataclass(frozen=True)
+class Repeat:
+    """Pairs that two assessors have both judged."""
+
+    first: str
+    second: str
+    table: Mapping[tuple[float, float], int]
+    """How many pairs got this grade by the first and that by the second."""
+
+    @property
+    def pairs(self) -> int:
+        """How many pairs both have judged."""
+        return sum(self.table.values())
+
+    @property
+    def equal(self) -> float:
+        """The share with one grade."""
+        return sum(count for (a, b), count in self.table.items() if a == b) / self.pairs
+
+    @property
+    def quadratic_kappa(self) -> float:
+        """Cohen's kappa with squared distances between grades as weights (Cohen 1968)."""
+        grades = sorted({grade for pair in self.table for grade in pair})
+        observed = np.array([[self.table.get((a, b), 0) for b in grades] for a in grades], float)
+        distance = (np.array(grades)[:, None] - np.array(grades)[None, :]) ** 2
+        expected = observed.sum(1)[:, None] * observed.sum(0)[None, :] / observed.sum()
+        chance = float((distance * expected).sum())
+        return 1.0 if chance == 0 else 1 - float((distance * observed).sum()) / chance
+
+
+def repeats(log: Sequence[Judgement], first: str, second: str) -> Repeat | None:
+    """What two assessors of a log said of the pairs that both have read, None where there are none."""
+    grades: dict[str, dict[tuple[str, str], float]] = {first: {}, second: {}}
+    for one in log:
+        if one.assessor in grades:
+            grades[one.assessor][one.query_id, one.doc_id] = one.grade
+    both = grades[first].keys() & grades[second].keys()
+    return (
+        Repeat(first, second, Counter((grades[first][p], grades[second][p]) for p in both)) if both else None
+    )
+
+
+@dataclass(frozen=True)
+class Missed:
+    """What a pool had of the relevant documents of the queries of which every document was judged."""
+
+    queries: int
+    relevant: int
+    pooled: int
+    low: float
+    high: float
+    """The 95 % interval of the share, by bootstrap over queries."""
+
+
+def missed(
+    collection: Collection, pool: Mapping[str, set[str]], *, rel: float, seed: int = 0
+) -> Missed | None:
+    """How much of what is relevant (grade at least `rel`) the pool had; None without a query judged in full."""
+    counts = []
+    for query, grades in collection.qrels.by_query.items():
+        if len(grades) >= len(collection.docs):
+            relevant = {doc for doc, grade in grades.items() if grade >= rel}
+            if relevant:
+                counts.append((len(relevant & pool.get(query, set())), len(relevant)))
+    if not counts:
+        return None
+    table = np.array(counts)
+    drawn = np.random.default_rng(seed).integers(0, len(table), (10_000, len(table)))
+    shares = table[drawn, 0].sum(1) / table[drawn, 1].sum(1)
+    low, high = np.percentile(shares, [2.5, 97.5])
+    return Missed(len(table), int(table[:, 1].sum()), int(table[:, 0].sum()), float(low), float(high))
+
+
+def pool_of(runs: Mapping[str, Run], depth: int) -> dict[str, set[str]]:
+    """By query, the union of the first documents of all runs."""
+    pool: dict[str, set[str]] = {}
+    for run in runs.values():
+        for query, rows in zip(run.queries, run.rows[:, :depth], strict=True):
+            pool.setdefault(query, set()).update(run.docs[int(row)] for row in rows if row >= 0)
+    return pool
+
+
+def scores(runs: Mapping[str, Run], qrels: Qrels) -> dict[str, float]:
+    """nDCG@5 of every run."""
+    measures = [MEASURES[MEASURE]]
+    return {
+        n: evaluate(run, qrels, ks=[K], measures=measures).mean(MEASURE, K) or 0.0 for n, run in runs.items()
+    }
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """A system scored without the judgements that only its own results brought (Zobel 1998)."""
+
+    system: str
+    score: float
+    without: float
+    rank: int
+    rank_without: int
+
+
+def leave_one_out(runs: Mapping[str, Run], qrels: Qrels, *, depth: int) -> list[LeftOut]:
+    """Every system without what only it had found among the first `depth`, the largest change first."""
+    plain = scores(runs, qrels)
+    found = []
+    for system in runs:
+        others = pool_of({name: run for name, run in runs.items() if name != system}, depth)
+        own = pool_of({system: runs[system]}, depth)
+        kept = {
+            query: {
+                d: g for d, g in grades.items() if d in others.get(query, ()) or d not in own.get(query, ())
+            }
+            for query, grades in qrels.by_query.items()
+        }
+        parts = {
+            q: {p: [d for d in ds if d in kept[q]] for p, ds in ps.items()} for q, ps in qrels.parts.items()
+        }
+        without = scores(runs, Qrels.of({q: grades for q, grades in kept.items() if grades}, parts=parts))
+        ranks = (_rank(plain, system), _rank(without, system))
+        found.append(LeftOut(system, plain[system], without[system], *ranks))
+    return sorted(found, key=lambda one: -abs(one.score - one.without))
+
+
+@dataclass(frozen=True)
+class Reranked:
+    """The order of systems under one way to settle two readings, beside that of the first reading."""
+
+    way: str
+    tau: float
+    changed: list[tuple[str, str]]
+    """Pairs of systems whose order it turns."""
+
+
+def ranked_again(
+    runs: Mapping[str, Run], log: Sequence[Judgement], first: str, second: str
+) -> list[Reranked]:
+    """Systems ranked under the second reading where there is one, and under the higher and the lower of the two."""
+    one, two = qrels_of(log, assessors=[first]), qrels_of(log, assessors=[second])
+    queries = next(iter(runs.values())).queries
+    plain = scores(runs, one.of_queries(queries))
+    found = []
+    for way in (second, "union", "intersection"):
+        settled: dict[str, dict[str, float]] = {}
+        for q, grades in one.by_query.items():
+            other = two.by_query.get(q, {})
+            settled[q] = {d: _settled(grade, other.get(d, grade), way) for d, grade in grades.items()}
+        again = scores(runs, Qrels.of(settled).of_queries(queries))
+        names = list(runs)
+        tau = float(kendalltau([plain[n] for n in names], [again[n] for n in names]).statistic)
+        turned = [(a, b) for a in names for b in names if plain[a] > plain[b] and again[a] < again[b]]
+        found.append(Reranked(way, tau, turned))
+    return found
+
+
+def _settled(first: float, second: float, way: str) -> float:
+    if way == "union":
+        return max(first, second)
+    return min(first, second) if way == "intersection" else second
+
+
+def _rank(table: Mapping[str, float], system: str) -> int:
+    return 1 + sum(score > table[system] for score in table.values())
