@@ -18,7 +18,7 @@ setup: $(READY)
 $(READY): pyproject.toml
 	@$(PYTHON) -c 'import sys; ok = (3, 11) <= sys.version_info[:2] <= (3, 13); sys.exit(0 if ok else "bench needs Python 3.11 to 3.13, not " + sys.version.split()[0] + ": make setup PYTHON=python3.12")'
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	@$(BIN)/python -c 'import torch' 2>/dev/null || { \
+	@$(BIN)/python -W ignore -c 'import torch' 2>/dev/null || { \
 	  $(BIN)/pip install --quiet --dry-run --report $(VENV)/torch.json torch==$(TORCH) $(if $(TORCH_INDEX_URL),--index-url $(TORCH_INDEX_URL)) && \
 	  if grep -Eq '"name": "(nvidia|cuda)-' $(VENV)/torch.json; then \
 	    echo "pip would take a CUDA build of torch (several GB). Name an index that has the CPU build," >&2; \
@@ -26,7 +26,8 @@ $(READY): pyproject.toml
 	    echo "    make setup TORCH_INDEX_URL=<index>" >&2; exit 1; fi && \
 	  echo "installing torch $(TORCH), CPU build" && \
 	  $(BIN)/pip install --quiet torch==$(TORCH) $(if $(TORCH_INDEX_URL),--index-url $(TORCH_INDEX_URL)); }
-	@$(BIN)/python -c 'import sys, torch; sys.exit(f"{torch.__version__} is a CUDA build of torch: remove $(VENV) and set TORCH_INDEX_URL to an index with the CPU build" if torch.version.cuda else 0)'
+	@$(BIN)/python -W ignore -c 'import sys, torch; sys.exit(f"{torch.__version__} is a CUDA build of torch: remove $(VENV) and set TORCH_INDEX_URL to an index with the CPU build" if torch.version.cuda else 0)'
+	@echo 'installing bench and what it needs'
 	$(BIN)/pip install --quiet --editable '.[dev]'
 	@touch $(READY)
 

@@ -18,8 +18,8 @@ VALUES = (
 PURE = ("gains", "measure", "metrics", "join", "evaluate", "fusion", "checks", "audit")
 FAMILIES = ("text", "embedders", "stores", "retrievers", "rerankers", "models", "model_folders")
 DOING = (
-    "timing", "cache", "cached", "artifacts", "config", "labels", "stress", "job", "pipeline", "record", "latency",
-    "sweep", "progress", "provenance", "api", "inspection",
+    "timing", "cache", "cached", "artifacts", "merge", "samples", "config", "labels", "stress", "job", "pipeline",
+    "record", "latency", "sweep", "progress", "provenance", "api", "inspection",
 )  # fmt: skip
 TELLING = ("tables", "catalogue")
 TOP = ("cli", "__main__", "__init__")

@@ -236,7 +236,8 @@ def test_the_figures_of_the_measures_page_are_those_of_the_code(row):
 def test_every_measure_has_a_row_with_its_name_and_what_may_be_compared_across_k():
     told = [(name_in(c), name_in(s), across) for c, s, _, across in tables(text_of("measures.md"))[0][1:]]
     expected = {
-        (name, f"{m}@k" if m.has_k else str(m), "comparable" if m.grows_with_k else "") for name, m in MEASURES.items()
+        (name, f"{m}@k" if m.has_k else str(m), "comparable" if m.grows_with_k else "")
+        for name, m in MEASURES.items()
     }
     assert set(told) == expected
     assert len(told) == len(expected)

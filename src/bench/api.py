@@ -12,6 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 from hydra import main as hydra_main
 from hydra.core.global_hydra import GlobalHydra
@@ -20,11 +21,12 @@ from hydra.errors import HydraException
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
-from bench.artifacts import CELL
+from bench.artifacts import CELL, JobFolder
 from bench.config import conf_folder, explained
 from bench.errors import BenchError
 from bench.grid import GRID, PER_QUERY, read_table
-from bench.job import Collections, job_of
+from bench.job import job_of
+from bench.loading import Collections
 from bench.pipeline import run_job
 from bench.sweep import outcome
 
@@ -48,6 +50,15 @@ class Results:
         """One row a cell: the cells that were asked for."""
         return self._asked(read_table(self.folder / "grid.parquet", GRID).to_pandas())
 
+    @property
+    def missing(self) -> int:
+        """How many of the cells that were asked for the grid lacks."""
+        return (
+            0
+            if self.asked is None
+            else len(self.asked - set(zip(*(self.grid[c] for c in CELL), strict=True)))
+        )
+
     @cached_property
     def per_query(self) -> pd.DataFrame:
         """One row a query of a cell."""
@@ -55,20 +66,23 @@ class Results:
 
     def queries(self, collection: str) -> dict[str, dict[str, Any]]:
         """The queries of a collection as they were when its jobs ran, by id."""
-        wanted = set(self.per_query.loc[self.per_query["collection"] == collection, "query_id"])
-        for path in sorted(
-            self.folder.glob("collections/*/queries.jsonl"), key=lambda p: -p.stat().st_mtime_ns
-        ):
-            queries = {query["_id"]: query for query in map(json.loads, path.read_text().splitlines())}
-            if wanted <= queries.keys():
-                return queries
+        for manifest in sorted(self._manifests(), key=lambda one: one["written"], reverse=True):
+            path = self.folder / "collections" / str(manifest.get("state")) / "queries.jsonl"
+            if manifest["collection"] == collection and path.exists():
+                return {
+                    one["_id"]: one for one in map(json.loads, filter(None, path.read_text().split("\n")))
+                }
         return {}
+
+    def _manifests(self) -> list[dict[str, Any]]:
+        every = (JobFolder(path).manifest for path in self.folder.iterdir() if path.is_dir())
+        return [manifest for manifest in every if manifest]
 
     def _asked(self, frame: pd.DataFrame) -> pd.DataFrame:
         if self.asked is None:
             return frame
         cells = zip(*(frame[name] for name in CELL), strict=True)
-        return frame[[cell in self.asked for cell in cells]].reset_index(drop=True)
+        return frame[np.array([cell in self.asked for cell in cells], bool)].reset_index(drop=True)
 
 
 def load(folder: str | Path) -> Results:

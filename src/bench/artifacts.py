@@ -17,7 +17,6 @@ from filelock import FileLock
 
 from bench.collection import Collection, Doc
 from bench.errors import BenchError
-from bench.grid import GRID, PER_QUERY, SCHEMA_VERSION, MetricGrid, concatenated, read_table
 from bench.identity import digest
 from bench.loading import parts_tsv, qrels_tsv
 from bench.runs import Run
@@ -25,6 +24,8 @@ from bench.runs import Run
 OUTPUTS = Path("outputs")
 Writer = Callable[[Path], object]
 """Writes one file at the path it is given."""
+CELL = ("system_id", "collection", "seed", "k")
+"""What tells the cells of a folder apart."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +63,7 @@ class JobFolder:
         made: dict[str, Path] = {}
         try:
             for name, write in (*files.items(), ("manifest.json", write_json(manifest))):
-                made[name] = _written_beside(self.path / name, write)
+                made[name] = _writtenwrite_beside(self.path / name, write)
             self.discard("manifest.json")
             for name, path in made.items():
                 path.replace(self.path / name)
@@ -73,7 +74,7 @@ class JobFolder:
 
     def put(self, name: str, write: Writer) -> None:
         """Write one more file beside those of a finished job."""
-        _beside(self.path / name, write)
+        write_beside(self.path / name, write)
 
     def discard(self, name: str) -> None:
         """Remove a file of the job, if it is there."""
@@ -82,7 +83,7 @@ class JobFolder:
     def fail(self, record: Mapping[str, Any]) -> None:
         """Record that the job failed or was skipped, and why."""
         self.path.mkdir(parents=True, exist_ok=True)
-        _beside(self.path / "failure.json", lambda path: path.write_text(_pretty(record)))
+        write_beside(self.path / "failure.json", lambda path: path.write_text(_pretty(record)))
 
     def run(self, collection: Collection) -> Run:
         """The rankings that the job has stored."""
@@ -128,21 +129,35 @@ def keep_collection(folder: Path, collection: Collection, docs: Iterable[str]) -
     target = folder / "collections" / state_digest(collection)
     with JobFolder(target).locked():
         path = target / "corpus.jsonl"
-        kept = {json.loads(line)["_id"] for line in path.read_text().splitlines()} if path.exists() else set()
+        kept = _kept(path)
         wanted = kept | set(docs) | set(collection.qrels.doc_ids)
-        if path.exists() and wanted == kept:
+        if (
+            wanted == kept
+            and (target / "queries.jsonl").exists()
+            and (target / "qrels" / "test.tsv").exists()
+        ):
             return
         target.mkdir(parents=True, exist_ok=True)
         (target / "qrels").mkdir(exist_ok=True)
-        _beside(
+        write_beside(
             path,
             lambda p: p.write_text("".join(_doc_line(doc) for doc in collection.docs if doc.id in wanted)),
         )
         queries = ({"_id": q.id, "text": q.text, "metadata": dict(q.metadata)} for q in collection.queries)
-        _beside(target / "queries.jsonl", lambda p: p.write_text("".join(_line(query) for query in queries)))
-        _beside(target / "qrels" / "test.tsv", lambda p: p.write_text(qrels_tsv(collection.qrels)))
+        write_beside(
+            target / "queries.jsonl", lambda p: p.write_text("".join(_line(query) for query in queries))
+        )
+        write_beside(target / "qrels" / "test.tsv", lambda p: p.write_text(qrels_tsv(collection.qrels)))
         if collection.qrels.parts:
-            _beside(target / "qrels" / "parts.tsv", lambda p: p.write_text(parts_tsv(collection.qrels)))
+            write_beside(target / "qrels" / "parts.tsv", lambda p: p.write_text(parts_tsv(collection.qrels)))
+
+
+def _kept(corpus: Path) -> set[str]:
+    """The documents that are kept already; none where the file is damaged and so made again."""
+    try:
+        return {json.loads(line)["_id"] for line in corpus.read_text().split("\n") if line}
+    except (OSError, ValueError, KeyError):
+        return set()
 
 
 def state_digest(collection: Collection) -> str:
@@ -151,72 +166,12 @@ def state_digest(collection: Collection) -> str:
     return digest(collection.corpus_digest, collection.queries_digest, collection.qrels_digest, metadata)
 
 
-@dataclass(frozen=True)
-class Merged:
-    """The tables of a whole folder, and how many jobs they leave out because their collection has changed."""
-
-    grid: MetricGrid
-    left_out: int
-
-
-def merge(folder: Path, *, state: Mapping[str, dict[str, str]]) -> Merged:
-    """Rebuild grid.parquet and per_query.parquet of a folder from its jobs, under a lock.
-
-    `state` gives, for the collections at hand, the digests of corpus, queries and qrels; jobs of an earlier
-    state of one, or of another version of the columns, are left out and counted. Collections that are not at
-    hand keep the state of most of their jobs.
-    """
-    with JobFolder(folder / "grid").locked():
-        jobs = [JobFolder(path) for path in sorted(folder.iterdir()) if path.is_dir() and not _aside(path)]
-        finished = [(job, manifest) for job in jobs if (manifest := job.manifest)]
-        current = {**_most_common(manifest for _, manifest in finished), **state}
-        kept = [job for job, manifest in finished if _holds(manifest, current)]
-        grid = concatenated([read_table(job.path / "grid.parquet", GRID) for job in kept], GRID)
-        done = set(zip(*(grid[name].to_pylist() for name in NAMED_CELL), strict=True))
-        rows = [row for job in jobs for row in (job.failure or {}).get("rows", ()) if _of(row, current)]
-        failed = [row for row in rows if tuple(row[name] for name in NAMED_CELL) not in done]
-        whole = concatenated([grid, MetricGrid.of(failed).table] if failed else [grid], GRID)
-        per_query = concatenated(
-            [read_table(job.path / "per_query.parquet", PER_QUERY) for job in kept], PER_QUERY
-        )
-        _beside(folder / "grid.parquet", write_table(whole))
-        _beside(folder / "per_query.parquet", write_table(per_query))
-        return Merged(MetricGrid(whole), len(finished) - len(kept))
-
-
-CELL = ("system_id", "collection", "seed", "k")
-"""What tells the cells of a folder apart."""
-NAMED_CELL = ("system", *CELL[1:])
-"""The same by label: a system that could not be had has another id than when it can."""
-
-
-def _aside(path: Path) -> bool:
-    return path.name.startswith(".") or path.name == "collections"
-
-
-def _most_common(manifests: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, str]]:
-    states: dict[str, list[dict[str, str]]] = {}
-    for manifest in manifests:
-        states.setdefault(manifest["collection"], []).append(manifest["digests"])
-    return {name: max(found, key=found.count) for name, found in states.items()}
-
-
-def _holds(manifest: Mapping[str, Any], current: Mapping[str, dict[str, str]]) -> bool:
-    same_columns = manifest.get("schema_version") == SCHEMA_VERSION
-    return same_columns and bool(manifest["digests"] == current[manifest["collection"]])
-
-
-def _of(row: Mapping[str, Any], current: Mapping[str, dict[str, str]]) -> bool:
-    state = {what: row[f"{what}_digest"] for what in ("corpus", "queries", "qrels")}
-    return current.get(row["collection"], state) == state
-
-
-def _beside(path: Path, write: Writer) -> None:
+def write_beside(path: Path, write: Writer) -> None:
     """Write a file beside its place and rename it there, so that nobody ever reads half of one."""
-    _written_beside(path, write).replace(path)
+    _writtenwrite_beside(path, write).replace(path)
 
 
-def _written_beside(path: Path, write: Writer) -> Path:
+def _writtenwrite_beside(path: Path, write: Writer) -> Path:
     handle, name = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)
     os.close(handle)
     try:

@@ -60,7 +60,7 @@ class CachedEmbedder:
     ) -> Vectors:
         if not texts:
             return embed(texts)
-        self.reused += len(texts)
+        self.reused += len(set(texts))
 
         def make(missing: list[int]) -> npt.NDArray[np.float32]:
             self.fresh += len(missing)
@@ -186,7 +186,8 @@ class Shards:
 
     def _load(self) -> None:
         folder = self.cache.folder / self.kind
-        for shard in sorted(folder.glob(f"{self.key}-*")) if folder.is_dir() else ():
+        shards = folder.glob(f"{self.key}-*") if folder.is_dir() else ()
+        for shard in sorted(shards, key=_written):
             if shard.name not in self._read and self.cache.entry(self.kind, shard.name):
                 self._append(shard)
 
@@ -195,8 +196,9 @@ class Shards:
         packed = pa.FixedSizeBinaryArray.from_buffers(
             pa.binary(KEY_BYTES), len(keys), [None, pa.py_buffer(keys)]
         )
-        self._keys = pa.concat_arrays([self._keys, packed])
-        self._values.append(np.load(shard / "values.npy", mmap_mode="r"))
+        # The newest first: of two rows of one text, the one that was made later is found.
+        self._keys = pa.concat_arrays([packed, self._keys])
+        self._values.insert(0, np.load(shard / "values.npy", mmap_mode="r"))
         self._read.add(shard.name)
 
     def _add(self, texts: list[bytes], made: npt.NDArray[np.float32]) -> None:
@@ -219,6 +221,11 @@ class Shards:
             taken[here] = values[rows[here] - start]
             start += len(values)
         return taken
+
+
+def _written(shard: Path) -> tuple[int, str]:
+    keys = shard / "keys.npy"
+    return (keys.stat().st_mtime_ns if keys.exists() else 0, shard.name)
 
 
 Make = Callable[[list[int]], npt.NDArray[np.float32]]

@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
 from bench.errors import BenchError, listing
 from bench.identity import digest
 from bench.ids import Ids
 from bench.qrels import Qrels
+
+TOKEN = re.compile(r"\w+|[^\w\s]")
+"""What counts as a token of the context, unless a tokenizer is named."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -77,6 +84,16 @@ class Collection:
         return tuple(query.id for query in self.queries)
 
     @cached_property
+    def query_texts(self) -> dict[str, str]:
+        """The text of each query by id."""
+        return {query.id: query.text for query in self.queries}
+
+    @cached_property
+    def doc_tokens(self) -> npt.NDArray[np.int64]:
+        """How many tokens, words and marks, each document has, by row."""
+        return np.array([len(TOKEN.findall(doc.contents)) for doc in self.docs], np.int64)
+
+    @cached_property
     def corpus_digest(self) -> str:
         """A name for what is searched: ids, titles and texts, whatever their order in the file."""
         return digest(*(part for doc in self.docs for part in (doc.id, doc.title, doc.text)))
@@ -88,8 +105,10 @@ class Collection:
 
     @property
     def qrels_digest(self) -> str:
-        """A name for the judgements."""
-        return self.qrels.digest
+        """A name for the judgements, and for the scale of grades where it is declared."""
+        return (
+            self.qrels.digest if self.max_grade is None else digest(self.qrels.digest, f"{self.max_grade:g}")
+        )
 
     def limited(self, queries: int) -> Collection:
         """The same with only the first so many queries (by id) and their judgements, for a first look."""

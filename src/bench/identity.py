@@ -19,7 +19,8 @@ def identity(part: Any) -> str:
         return str(own())
     if dataclasses.is_dataclass(part) and not isinstance(part, type):
         fields = ((field.name, getattr(part, field.name)) for field in dataclasses.fields(part))
-        return f"{type(part).__name__}({', '.join(f'{name}={identity(value)}' for name, value in fields)})"
+        kind = f"{type(part).__module__}.{type(part).__qualname__}".removeprefix("bench.")
+        return f"{kind}({', '.join(f'{name}={identity(value)}' for name, value in fields)})"
     if isinstance(part, Mapping):
         return "{" + ", ".join(f"{key}: {identity(part[key])}" for key in sorted(part)) + "}"
     if isinstance(part, (list, tuple)):

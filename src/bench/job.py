@@ -17,11 +17,11 @@ from omegaconf.errors import MissingMandatoryValue, OmegaConfBaseException
 
 from bench import labels
 from bench.collection import Collection
-from bench.config import refuse_unread
+from bench.config import GROUPS, options_of, refuse_unread
 from bench.errors import BenchError, Unavailable, Unsuitable, did_you_mean
 from bench.identity import digest, identity, parts_of
 from bench.measure import Measure
-from bench.metrics import MEASURES
+from bench.metrics import MEASURES, parse
 from bench.rerankers import Reranker
 from bench.retrievers import Retriever
 from bench.splits import split
@@ -117,13 +117,16 @@ def job_of(cfg: DictConfig, *, load: Callable[[Any], Collection]) -> Job:
     """The job that a composed configuration asks for; BenchError names the key that is wrong."""
     refuse_unread(cfg)
     _flag(cfg, "dry_run")
+    for group in (*GROUPS, "collection", "timing"):
+        if group in cfg and not OmegaConf.is_dict(cfg[group]):
+            raise BenchError(f"{group}={cfg[group]}: one of {', '.join(options_of(group))}")
     ks, depth = _ks(cfg), _whole(cfg, "depth", least=1)
     _whole(cfg, "rerank_depth", least=1)
     if max(ks) > depth:
         raise BenchError(
             f"k={max(ks)} is more than depth={depth} candidates; ask for a smaller k or a larger depth"
         )
-    if not re.fullmatch(r"[A-Za-z0-9._-]+", str(cfg.name)) or set(str(cfg.name)) <= {"."}:
+    if not re.fullmatch(r"[A-Za-z0-9._-]+", str(cfg.name)) or str(cfg.name).startswith("."):
         raise BenchError(
             f"name='{cfg.name}' names a folder: letters, digits, dot, underscore and hyphen only"
         )
@@ -131,6 +134,7 @@ def job_of(cfg: DictConfig, *, load: Callable[[Any], Collection]) -> Job:
     collection = split(load(made(cfg, "collection")), str(cfg.split))
     if cfg.stress != "none":
         collection = stressed(collection, str(cfg.stress), language=language_of(collection))
+    label = labels.label(cfg)
     if cfg.analyzer.get("language") == "auto":
         cfg.analyzer.language = language_of(collection) or "plain"
     system = System(retriever=_part(cfg, "retriever"), reranker=_part(cfg, "reranker"), depth=depth)
@@ -139,11 +143,11 @@ def job_of(cfg: DictConfig, *, load: Callable[[Any], Collection]) -> Job:
         timing = replace(timing, enabled=False)
     return Job(
         name=str(cfg.name),
-        label=labels.label(cfg),
+        label=label,
         system=system,
         collection=collection,
         ks=ks,
-        seed=_whole(cfg, "seed", least=0),
+        seed=_whole(cfg, "seed", least=0, most=2**32 - 1),
         measures=measures,
         timing=timing,
         options=labels.options(cfg),
@@ -157,20 +161,6 @@ def job_of(cfg: DictConfig, *, load: Callable[[Any], Collection]) -> Job:
 def language_of(collection: Collection) -> str | None:
     """The collection's language: as it says, else as its stop words tell; None where they do not."""
     return collection.language or detect([doc.contents for doc in collection.docs])
-
-
-class Collections:
-    """Loads a collection once, however many jobs of a command are run on it."""
-
-    def __init__(self) -> None:
-        self._loaded: dict[str, Collection] = {}
-
-    def __call__(self, loader: Any) -> Collection:
-        """What the loader loads."""
-        key = repr(loader)
-        if key not in self._loaded:
-            self._loaded[key] = loader.load()
-        return self._loaded[key]
 
 
 def _part(cfg: DictConfig, group: str) -> Any:
@@ -227,10 +217,11 @@ def _first_line(error: BaseException) -> str:
 def _measures(names: Any) -> tuple[Measure, ...]:
     if not OmegaConf.is_list(names) or not names:
         raise BenchError(f"measures={names}: a list of measures, measures=[ndcg,recall]")
-    for name in names:
-        if name not in MEASURES:
-            raise BenchError(f"measures: there is no measure '{name}'{did_you_mean(str(name), MEASURES)}")
-    return tuple(MEASURES[name] for name in names)
+    asked = [parse(str(name))[0] for name in names]
+    for measure, name in zip(asked, names, strict=True):
+        if measure != MEASURES[measure.name]:
+            raise BenchError(f"measures: the grid has columns for the usual parameters alone, not for {name}")
+    return tuple(dict.fromkeys(asked))
 
 
 def _ks(cfg: DictConfig) -> tuple[int, ...]:
@@ -240,10 +231,12 @@ def _ks(cfg: DictConfig) -> tuple[int, ...]:
     return tuple(sorted(set(asked)))
 
 
-def _whole(cfg: DictConfig, key: str, *, least: int) -> int:
+def _whole(cfg: DictConfig, key: str, *, least: int, most: int | None = None) -> int:
     value = cfg[key]
-    if type(value) is not int or value < least:
-        raise BenchError(f"{key}={value}: {key} is a whole number from {least}")
+    if type(value) is not int or value < least or (most is not None and value > most):
+        raise BenchError(
+            f"{key}={value}: {key} is a whole number from {least}{f' to {most}' if most else ''}"
+        )
     return value
 
 

@@ -7,13 +7,9 @@ import itertools
 import numpy as np
 import numpy.typing as npt
 
-from bench.errors import BenchError
 from bench.gains import EMPTY, JUDGED, NEGATIVE, RELEVANT, UNJUDGED, Bits, Gains
 from bench.qrels import Qrels
 from bench.runs import Rows, Run
-
-ANSWERS = 2
-"""The grade of a document that answers the query or one of its parts."""
 
 
 def join(run: Run, qrels: Qrels, *, max_grade: float | None = None) -> Gains:
@@ -105,15 +101,7 @@ def _parts(
     """
     if not qrels.parts:
         return None, None, None
-    bits = np.zeros(len(qrels), np.uint64)
-    for i, (query, doc) in enumerate(zip(qrels.query_ids, qrels.doc_ids, strict=True)):
-        listed = qrels.parts.get(query)
-        if listed is None:
-            bits[i] = qrels.grades[i] >= ANSWERS
-        elif len(listed) > 64:
-            raise BenchError(f"query {query} has {len(listed)} parts; at most 64 can be told apart")
-        else:
-            bits[i] = sum(1 << bit for bit, docs in enumerate(listed.values()) if doc in docs)
+    bits = qrels.part_bits
     covering = np.zeros((len(qrels.judged_queries), int(where[1].max(initial=-1)) + 1), np.uint64)
     covering[where] = bits
     parts = np.bitwise_or.reduce(covering, axis=1)

@@ -29,7 +29,7 @@ class Judgement:
 def read_log(path: Path) -> list[Judgement]:
     """Every judgement of a log, in its order; BenchError names the line that is damaged."""
     judgements = []
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+    for number, line in enumerate(path.read_text(encoding="utf-8").split("\n"), 1):
         if line.strip():
             try:
                 judgements.append(Judgement(**json.loads(line)))

@@ -43,17 +43,19 @@ def settings(cfg: DictConfig) -> dict[str, Any]:
 
 
 def label(cfg: DictConfig) -> str:
-    """`hybrid+cross_encoder`, with `(option,setting=value)` behind it where it is not all defaults."""
+    """`hybrid+cross_encoder`, with `(option,setting=value)` behind it where it is not all defaults.
+
+    Of the configuration as it was asked for: the language that `auto` comes to is no choice of the system.
+    """
     choices, folders = cfg.hydra.runtime.choices, added_folders(cfg)
     usual = _composed((), folders)
     differing: list[str] = []
-    for group in (*used_groups(cfg), "depth"):
+    for group in (*used_groups(cfg), "depth", "seed"):
         plain = usual
-        if group in ("retriever", "reranker"):
-            continue
         if choices.get(group) != usual.hydra.runtime.choices.get(group):
             plain = _composed((f"{group}={choices[group]}",), folders)
-            differing.append(choices[group])
+            if group not in ("retriever", "reranker"):
+                differing.append(choices[group])
         differing += _differences(cfg, plain, group)
     name = choices.retriever if choices.reranker == "none" else f"{choices.retriever}+{choices.reranker}"
     return f"{name}({','.join(dict.fromkeys(differing))})" if differing else str(name)
@@ -81,8 +83,6 @@ def _leaves(cfg: DictConfig, group: str) -> dict[str, Any]:
             found[path] = node
 
     walk(_raw(cfg).get(group), group)
-    # The language of analyzer=auto is the collection's, no choice of the system.
-    found.pop("analyzer.language", None)
     return found
 
 

@@ -16,8 +16,9 @@ from bench.identity import map_parts
 from bench.job import Job
 from bench.pipeline import cache_of
 from bench.progress import spinning
-from bench.record import folder_of, latency_columns, record_latency
+from bench.record import folder_of
 from bench.retrievers import Index
+from bench.samples import latency_columns, record_latency
 from bench.timing import Call, Clock, Timed, latency
 
 
@@ -30,24 +31,34 @@ class Cells:
     call: Call
 
 
-def measure(jobs: Sequence[Job]) -> None:
-    """Time the finished jobs that have not been timed at all their k, and store the samples with them."""
+def time_systems(jobs: Sequence[Job]) -> list[str]:
+    """Time the finished jobs that have not been timed at all their k, and store the samples with them.
+
+    Returns why a system could not be timed, where one could not; its figures stay.
+    """
     waiting = [job for job in jobs if job.timing.enabled and folder_of(job).manifest and not is_timed(job)]
     if not waiting:
-        return
+        return []
+    troubles: list[str] = []
     with spinning(f"timing {len(waiting)} systems"):
         opened: list[Index] = []
-        cells = {
-            f"{job.id}-{number}": cell for job in waiting for number, cell in enumerate(_cells(job, opened))
-        }
-        samples = latency({key: cell.call for key, cell in cells.items()}, seed=waiting[0].seed)
+        cells: dict[str, Cells] = {}
+        for job in waiting:
+            try:
+                cells |= {f"{job.id}-{number}": cell for number, cell in enumerate(_cells(job, opened))}
+            except Exception as error:  # whatever a part raises: the sweep's figures must not be lost for it
+                troubles.append(f"{job.label} was not timed: {type(error).__name__}: {error}")
+        samples, failed = latency({key: cell.call for key, cell in cells.items()}, seed=waiting[0].seed)
         for index in opened:
             index.close()
     for job in waiting:
-        mine = [(k, samples[key]) for key, cell in cells.items() if cell.job is job for k in cell.ks]
-        record_latency(
-            job, pa.concat_tables(t.append_column("k", pa.array([k] * len(t), pa.int64())) for k, t in mine)
-        )
+        own = {key: cell for key, cell in cells.items() if cell.job is job}
+        troubles += [f"{job.label} was not timed: {failed[key]}" for key in own if key in failed]
+        timed = [(k, samples[key]) for key, cell in own.items() if key not in failed for k in cell.ks]
+        if timed:
+            by_k = [table.append_column("k", pa.array([k] * len(table), pa.int64())) for k, table in timed]
+            record_latency(folder_of(job), pa.concat_tables(by_k))
+    return list(dict.fromkeys(troubles))
 
 
 def is_timed(job: Job) -> bool:
@@ -65,7 +76,9 @@ def _cells(job: Job, opened: list[Index]) -> list[Cells]:
     depth = getattr(job.system.reranker, "depth", None)
     reranker = Timed(job.system.reranker, clock) if depth else job.system.reranker
     queries = _sampled(job)
-    groups = [(job.ks, depth)] if depth else [((k,), k) for k in job.ks]
+    # As in the job itself: the reranker's candidates, never more than are stored, never fewer than are asked for.
+    searched = max(min(depth, job.system.depth), *job.ks) if depth else 0
+    groups = [(job.ks, searched)] if depth else [((k,), k) for k in job.ks]
 
     def call(depth: int) -> Call:
         def make(position: int) -> object:

@@ -40,6 +40,12 @@ class BeirFolder:
             raise BenchError(f"collection.unknown is '{self.unknown}'; it can be {', '.join(_POLICIES)}")
         if self.language not in _LANGUAGES:
             raise BenchError(f"collection.language is '{self.language}'; it can be {', '.join(_LANGUAGES)}")
+        if self.max_grade is not None and (
+            type(self.max_grade) not in (int, float) or not self.max_grade > 0
+        ):
+            raise BenchError(
+                f"collection.max_grade={self.max_grade!r}: a number above 0, or null for the highest given"
+            )
         if self.limit is not None and (type(self.limit) is not int or self.limit < 1):
             raise BenchError(f"collection.limit is {self.limit}; it counts queries, at least 1")
         # A folder or a name of digits alone comes as a number.
@@ -113,6 +119,20 @@ def parts_tsv(qrels: Qrels) -> str:
         (q, part, doc) for q, parts in qrels.parts.items() for part, docs in parts.items() for doc in docs
     ]
     return "query-id\tpart\tcorpus-id\n" + "".join("\t".join(row) + "\n" for row in rows)
+
+
+class Collections:
+    """Loads a collection once, however many jobs of a command are run on it."""
+
+    def __init__(self) -> None:
+        self._loaded: dict[str, Collection] = {}
+
+    def __call__(self, loader: Any) -> Collection:
+        """What the loader loads."""
+        key = repr(loader)
+        if key not in self._loaded:
+            self._loaded[key] = loader.load()
+        return self._loaded[key]
 
 
 def _items(path: Path | None, make: Callable[[Any], Item], problems: Problems) -> dict[str, Item]:

@@ -6,6 +6,7 @@ import json
 import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,6 @@ import pyarrow.parquet as pq
 from bench.artifacts import write_table
 from bench.cache import Cache, default_folder
 from bench.cached import CachedScorer, cached
-from bench.evaluate import evaluate
 from bench.identity import digest, identity, map_parts
 from bench.job import Job
 from bench.record import folder_of, is_done, record_failure, record_result, stored
@@ -40,8 +40,7 @@ def run_job(job: Job) -> None:
             return
         try:
             ranked = rank(job)
-            evaluation = evaluate(ranked.run, job.collection.qrels, ks=job.ks, measures=job.measures)
-            record_result(job, ranked.run, ranked.facts, evaluation)
+            record_result(job, ranked.run, ranked.facts)
         except Exception as error:
             log.debug("job %s", job.label, exc_info=True)
             if job.fresh:
@@ -66,13 +65,19 @@ def rank(job: Job) -> Ranked:
 def first_stage(job: Job, cache: Cache) -> Ranked:
     """The retriever's run, made once per corpus, queries, retriever and depth."""
     collection = job.collection
-    made_from = (collection.corpus_digest, collection.queries_digest, identity(job.system.retriever))
+    made_from = (
+        version("bench"),
+        collection.corpus_digest,
+        collection.queries_digest,
+        identity(job.system.retriever),
+    )
     key = digest(*made_from, str(job.system.depth))
     with cache.lock("runs", key):
         if not job.fresh and (entry := cache.entry("runs", key)):
             table = pq.read_table(entry / "run.parquet")
             run = Run.from_table(table, queries=collection.query_ids, docs=collection.doc_ids)
-            return Ranked(run, json.loads((entry / "facts.json").read_text()))
+            facts = json.loads((entry / "facts.json").read_text())
+            return Ranked(run, {**facts, "index_seconds": None, "throughput": None})
         ranked = search(job, cache)
 
         def save(folder: Path) -> None:
@@ -95,9 +100,9 @@ def search(job: Job, cache: Cache) -> Ranked:
     clock = Clock()
     with clock.stage("index"):
         index = map_parts(job.system.retriever, wrapped).index(job.collection.docs)
-    indexed_anew = all(part.fresh for part in parts)
+    indexed_anew = all(part.fresh and not getattr(part, "reused", 0) for part in parts)
     with clock.stage("search"):
-        run = index.search(job.collection.queries, job.system.depth)
+        run = index.search(job.collection.queries, min(job.system.depth, len(job.collection.docs)))
     searched_anew = indexed_anew and all(not getattr(part, "reused", 0) for part in parts)
     asked = len(job.collection.queries)
     facts = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -14,6 +15,9 @@ import pyarrow as pa
 
 from bench.errors import BenchError, listing
 from bench.identity import digest
+
+ANSWERS = 2
+"""The grade of a document that answers the query or one of its parts."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,6 +85,22 @@ class Qrels:
     def doc_array(self) -> pa.Array:
         """The documents of the rows as an Arrow array."""
         return pa.array(self.doc_ids, pa.string())
+
+    @cached_property
+    def part_bits(self) -> npt.NDArray[np.uint64]:
+        """Which parts of its query's answer the document of each row covers, one bit a part.
+
+        A query that is not listed has one part, which any document that answers it covers.
+        """
+        bits = np.array(self.grades >= ANSWERS, np.uint64)
+        for query, listed in self.parts.items():
+            if len(listed) > 64:
+                raise BenchError(f"query {query} has {len(listed)} parts; at most 64 can be told apart")
+            for row in range(bisect_left(self.query_ids, query), bisect_right(self.query_ids, query)):
+                bits[row] = sum(
+                    1 << bit for bit, docs in enumerate(listed.values()) if self.doc_ids[row] in docs
+                )
+        return bits
 
     @cached_property
     def digest(self) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import json
 import logging
 import re
@@ -12,12 +13,19 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.parquet as pq
 from omegaconf import OmegaConf
 
 from bench import timing
-from bench.artifacts import OUTPUTS, JobFolder, Writer, keep_collection, write_table, write_text, write_trec
+from bench.artifacts import (
+    OUTPUTS,
+    JobFolder,
+    Writer,
+    keep_collection,
+    state_digest,
+    write_table,
+    write_text,
+    write_trec,
+)
 from bench.errors import BenchError, Unsuitable
 from bench.evaluate import Evaluation, evaluate
 from bench.grid import SCHEMA_VERSION, MetricGrid, counts_own, per_query_table
@@ -25,15 +33,16 @@ from bench.job import Job
 from bench.metrics import MEASURES
 from bench.provenance import machine, versions
 from bench.runs import Run
+from bench.samples import latency_columns
 
 log = logging.getLogger(__name__)
 
-TOKEN = re.compile(r"\w+|[^\w\s]")
-
 
 def folder_of(job: Job) -> JobFolder:
-    """Where a job is written."""
-    return JobFolder(OUTPUTS / job.name / job.folder_name)
+    """Where a job is written: where it was written before, whatever it was called then."""
+    named = OUTPUTS / job.name / job.folder_name
+    earlier = [path for path in (OUTPUTS / job.name).glob(f"*-{job.id}") if (path / "manifest.json").exists()]
+    return JobFolder(named if named in earlier or not earlier else min(earlier))
 
 
 def is_done(job: Job) -> bool:
@@ -60,24 +69,22 @@ def stored(job: Job) -> tuple[Run, Mapping[str, Any]] | None:
         return None
 
 
-def record_result(job: Job, run: Run, facts: Mapping[str, Any], evaluation: Evaluation) -> None:
-    """Write a finished job. Cells it had at other k stay, measured again where the judgements have changed."""
+def record_result(job: Job, run: Run, facts: Mapping[str, Any]) -> None:
+    """Evaluate and write a job. Cells it had at other k stay, measured again where the judgements have changed."""
     folder, collection = folder_of(job), job.collection
     earlier = _manifest(job)
     ks = tuple(sorted({*job.ks, *(earlier["ks"] if earlier else ())}))
     names = dict.fromkeys(
         [*(measure.name for measure in job.measures), *(earlier["measures"] if earlier else ())]
     )
-    if ks != job.ks or len(names) > len(job.measures):
-        measures = [MEASURES[name] for name in names if name in MEASURES]
-        evaluation = evaluate(run, collection.qrels, ks=ks, measures=measures)
+    measures = [MEASURES[name] for name in names if name in MEASURES]
+    evaluation = evaluate(run, collection.qrels, ks=ks, measures=measures, max_grade=collection.max_grade)
     found = collection.doc_ids.take(np.unique(run.rows[run.rows >= 0])).to_pylist()
     keep_collection(folder.path.parent, collection, found)
     if job.fresh or earlier is None:
         folder.discard("timings.parquet")
     latency = latency_columns(folder)
-    lengths = np.array([len(TOKEN.findall(doc.contents)) for doc in collection.docs], np.int64)
-    tokens = {k: float(context_tokens(run, lengths, k).mean()) for k in ks}
+    tokens = {k: float(context_tokens(run, collection.doc_tokens, k).mean()) for k in ks}
     rows = [
         {**_cell(job, k, facts, evaluation), "context_tokens": tokens[k], **latency.get(k, {})} for k in ks
     ]
@@ -101,6 +108,7 @@ def record_result(job: Job, run: Run, facts: Mapping[str, Any], evaluation: Eval
             "ks": list(ks),
             "measures": list(evaluation.measures),
             "digests": digests(job),
+            "state": state_digest(collection),
             "schema_version": SCHEMA_VERSION,
             "facts": facts,
             "short_lists": int((run.returned < min(job.system.depth, len(collection.docs))).sum()),
@@ -119,51 +127,18 @@ def record_failure(job: Job, error: BaseException) -> None:
     status = "skipped" if isinstance(error, Unsuitable) else "failed"
     reason = str(error) if isinstance(error, BenchError) else f"{type(error).__name__}: {error}"
     rows = [{**_identity_columns(job, None), "k": k, "status": status, "reason": reason} for k in job.ks]
-    folder_of(job).fail({"status": status, "reason": reason, "rows": rows, "written": timing.now()})
-
-
-def record_latency(job: Job, timings: pa.Table) -> None:
-    """Store the samples of the latency pass (by k) with a finished job, and their percentiles in its grid."""
-    folder = folder_of(job)
-    with folder.locked():
-        manifest = folder.manifest
-        if manifest is None:
-            return
-        folder.put("timings.parquet", write_table(_with_other_ks(timings, folder)))
-        latency = latency_columns(folder)
-        rows = [
-            {**row, **latency.get(row["k"], {})}
-            for row in MetricGrid.read(folder.path / "grid.parquet").rows()
-        ]
-        folder.write({"grid.parquet": write_table(MetricGrid.of(rows).table)}, manifest=manifest)
-
-
-def _with_other_ks(timings: pa.Table, folder: JobFolder) -> pa.Table:
-    """These samples, and the earlier ones at the k that they do not have."""
-    earlier = _timings(folder)
-    if earlier is None:
-        return timings
-    return pa.concat_tables(
-        [earlier.filter(pc.invert(pc.is_in(earlier["k"], timings["k"].combine_chunks()))), timings]
+    # In a folder of its own name: the same system may have finished under another, which allowed more.
+    JobFolder(OUTPUTS / job.name / job.folder_name).fail(
+        {"status": status, "reason": reason, "rows": rows, "written": timing.now()}
     )
 
 
-def latency_columns(folder: JobFolder) -> dict[int, dict[str, float]]:
-    """The latency columns by k of a job that has been timed, from its timings.parquet."""
-    table = _timings(folder)
-    if table is None:
-        return {}
-    ks = sorted(set(table["k"].to_pylist()))
-    return {k: timing.percentiles(table.filter(pc.equal(table["k"], k)).drop_columns(["k"])) for k in ks}
-
-
-def _timings(folder: JobFolder) -> pa.Table | None:
-    """The samples of a job, None where it has none that can be read: then it is timed again."""
-    path = folder.path / "timings.parquet"
-    try:
-        return pq.read_table(path) if path.exists() else None
-    except (pa.ArrowException, OSError):
-        return None
+def forget_failures(job: Job) -> None:
+    """Drop what was recorded under the job's label when it could not be had: it has another id now."""
+    label = job.folder_name.removesuffix(job.id)
+    for failure in (OUTPUTS / job.name).glob(f"{glob.escape(label)}*/failure.json"):
+        if not (failure.parent / "manifest.json").exists():
+            failure.unlink(missing_ok=True)
 
 
 def digests(job: Job) -> dict[str, str]:

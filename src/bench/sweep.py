@@ -13,13 +13,15 @@ from typing import Any
 from omegaconf import DictConfig
 
 from bench import timing
-from bench.artifacts import OUTPUTS, JobFolder, merge, write_json
+from bench.artifacts import OUTPUTS, JobFolder, keep_collection, write_json
 from bench.errors import BenchError
-from bench.job import Collections, Job, job_of
-from bench.latency import is_timed, measure
+from bench.job import Job, job_of
+from bench.latency import is_timed, time_systems
+from bench.loading import Collections
+from bench.merge import merge
 from bench.pipeline import run_job
 from bench.progress import watching
-from bench.record import digests, folder_of, is_done, record_failure
+from bench.record import digests, folder_of, forget_failures, is_done, record_failure
 
 
 @dataclass
@@ -43,16 +45,14 @@ class Sweep:
     planned: list[Planned]
     earlier: dict[str, int] = field(default_factory=dict)
     left_out: int = 0
+    warnings: tuple[str, ...] = ()
     dry: str | None = None
 
     @property
     def notes(self) -> tuple[str, ...]:
         """What loading the collections found worth saying."""
-        return tuple(
-            dict.fromkeys(
-                f"{p.job.collection.name}: {n}" for p in self.planned for n in p.job.collection.notes
-            )
-        )
+        found = (f"{p.job.collection.name}: {n}" for p in self.planned for n in p.job.collection.notes)
+        return tuple(dict.fromkeys([*found, *self.warnings]))
 
     @classmethod
     def plan(cls, composed: Sequence[tuple[Sequence[str], DictConfig]]) -> Sweep:
@@ -66,7 +66,8 @@ class Sweep:
             # Equal systems may be asked for by other names, of which one allows less (see retriever=faiss).
             key = f"{job.id} {job.label}" if refused else job.id
             if twin := planned.get(key):
-                job = replace(job, ks=tuple(sorted({*job.ks, *twin.job.ks})))
+                measures = tuple(dict.fromkeys([*twin.job.measures, *job.measures]))
+                job = replace(job, ks=tuple(sorted({*job.ks, *twin.job.ks})), measures=measures)
             others = [word for word in overrides if not word.startswith("k=")]
             planned[key] = Planned(job, (*others, f"k=[{','.join(map(str, job.ks))}]"), refused)
         sweep = cls(list(planned.values()))
@@ -102,7 +103,11 @@ class Sweep:
     @contextmanager
     def progress(self) -> Iterator[None]:
         """One bar for all the jobs that run, wherever they run: it watches for their results."""
-        folders = {one.job.label: one.folder for one in self.planned if one.job.folder_name in self.earlier}
+        folders = {
+            f"{one.job.label} on {one.job.collection.name}": one.folder
+            for one in self.planned
+            if one.job.folder_name in self.earlier
+        }
         with watching(folders):
             yield
 
@@ -126,23 +131,29 @@ class Sweep:
                     record_failure(one.job, gone)
 
     def finish(self) -> None:
-        """Time what has not been timed, rebuild the tables, and record what this command asked."""
-        measure([one.job for one in self.planned if not one.refused])
+        """Rebuild the tables, time what has not been timed, and record what this command asked."""
+        for one in self.planned:
+            if not one.refused and is_done(one.job):
+                forget_failures(one.job)
         state = {one.job.collection.name: digests(one.job) for one in self.planned}
+        for collection in {id(one.job.collection): one.job.collection for one in self.planned}.values():
+            keep_collection(self.folder, collection, docs=())
+        merge(self.folder, state=state)
+        untimed = time_systems([one.job for one in self.planned if not one.refused])
         merged = merge(self.folder, state=state)
-        self.left_out = merged.left_out
+        self.left_out, self.warnings = merged.left_out, (*untimed, *merged.damaged)
         jobs = [
             {"system_id": p.job.system_id, "folder": p.job.folder_name, "ks": p.job.ks} for p in self.planned
         ]
         record = {"command": sys.argv[1:], "finished": timing.now(), "left_out": self.left_out, "jobs": jobs}
-        write_json(record)(self.folder / "command.json")
+        JobFolder(self.folder).put("command.json", write_json(record))
         outcome.set(self)
 
     def dry_run(self) -> None:
         """Say what would be done."""
         todo = {one.job.folder_name for one in self.todo()}
         lines = [
-            f"{len(self.planned)} jobs, {sum(len(p.job.ks) for p in self.planned)} cells, into {self.folder}"
+            f"jobs: {len(self.planned)}, cells: {sum(len(p.job.ks) for p in self.planned)}, into {self.folder}"
         ]
         for one in self.planned:
             state = (
@@ -156,7 +167,7 @@ class Sweep:
         timed = [one.job for one in self.planned if not one.refused and not is_timed(one.job)]
         seconds = sum(job.timing.seconds for job in timed if job.timing.enabled)
         lines.append(
-            f"the latency pass takes up to {seconds / 60:.1f} minutes"
+            f"the latency pass takes about {seconds / 60:.1f} minutes, more where a call is slow"
             if seconds
             else "nothing is left to time"
         )

@@ -40,6 +40,10 @@ class Results(Protocol):
         """How many jobs the tables leave out because their collection has changed."""
 
     @property
+    def missing(self) -> int:
+        """How many of the cells that were asked for are not in the grid."""
+
+    @property
     def plan(self) -> str | None:
         """What a dry run would have done."""
 
@@ -61,8 +65,13 @@ def comparison(grid: pd.DataFrame, *, width: int = 100) -> RenderableType:
         systems = list(dict.fromkeys(cells["system"]))
         ks = sorted(cells["k"].unique())
         label = min(max(map(len, (*systems, "system"))), 40)
-        room = max(1, (width - label - 9) // sum(max(7, len(MEASURES["ndcg"].at(k)) + 1) for k in ks))
+        # A column is as wide as its header or its figure with a star, and has two blanks beside it.
+        column = [max(6, len(MEASURES["ndcg"].at(k))) + 2 for k in ks]
+        room = max(1, (width - label - 2) // sum(column))
         lenses = [lens for lens in LENSES if cells[lens].notna().any()]
+        last = (len(lenses) - 1) % room + 1
+        if label + 2 + last * sum(column) + len("ms p50") + 2 > width:
+            room = max(1, room - 1)
         counts = cells["queries"].agg(["min", "max"]).astype(int)
         queries = (
             str(counts["max"]) if counts["min"] == counts["max"] else f"{counts['min']} to {counts['max']}"
@@ -174,9 +183,12 @@ def told(results: Results) -> int:
     for line in (*results.notes, *troubles(grid)):
         print(line, file=sys.stderr)
     if results.left_out:
-        print(f"{results.left_out} jobs of an earlier state of a collection left out", file=sys.stderr)
+        print(
+            f"left out, of another state of a collection: {results.left_out} jobs (their folders stay)",
+            file=sys.stderr,
+        )
     print(f"{results.folder}/grid.parquet")
-    return 1 if (grid["status"] == "failed").any() else 0
+    return 1 if results.missing or (grid["status"] == "failed").any() else 0
 
 
 def _queries(results: Results, cells: pd.DataFrame) -> dict[str, dict[str, Any]]:

@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from bench.errors import BenchError
 from bench.grid import STAGES
+from bench.identity import identity
 
 STAGE_OF = {"embed_queries": "encode", "search": "search", "fuse": "fuse", "rerank": "rerank"}
 """Which stage the time inside a method of a part belongs to; time inside a nested one is the nested one's."""
@@ -31,6 +32,8 @@ class Timing:
     seconds: float = 10.0
 
     def __post_init__(self) -> None:
+        if not isinstance(self.enabled, bool):
+            raise BenchError(f"timing.enabled={self.enabled!r}: true or false")
         for name, least in (("queries", 1), ("calls", 1), ("seconds", 0)):
             value = getattr(self, name)
             if type(value) not in ((int,) if least else (int, float)) or not value > 0:
@@ -72,13 +75,11 @@ class Timed:
 
     def identity(self) -> str:
         """That of the part: timing changes no result."""
-        from bench.identity import identity
-
         return identity(self.part)
 
     def __getattr__(self, name: str) -> Any:
         value = getattr(self.part, name)
-        if name in ("build", "open", "index"):
+        if name in ("build", "index"):
             return lambda *given: Timed(value(*given), self.clock, stage=self.own)
         if name not in STAGE_OF or not callable(value):
             return value
@@ -107,30 +108,43 @@ class Call:
     """or after so much time of its own; but one round is always finished."""
 
 
-def latency(calls: Mapping[str, Call], *, seed: int) -> dict[str, pa.Table]:
+def latency(calls: Mapping[str, Call], *, seed: int) -> tuple[dict[str, pa.Table], dict[str, str]]:
     """Time single calls, warmed up, in rounds whose order is random over all calls and queries.
 
-    Returns by call: query_id, round, total_ms and the milliseconds of each stage (null where it has none).
+    Returns by call: query_id, round, total_ms and the milliseconds of each stage (null where it has none);
+    and, for each call that raised an error, which: it leaves the rounds.
     """
     random = np.random.default_rng(seed)
     samples: dict[str, list[dict[str, Any]]] = {key: [] for key in calls}
     used = dict.fromkeys(calls, 0.0)
-    for call in calls.values():
+    failed: dict[str, str] = {}
+
+    def tried(key: str, position: int) -> tuple[dict[str, Any], float] | None:
+        try:
+            return _sample(calls[key], position)
+        except Exception as error:
+            failed[key] = f"{type(error).__name__}: {error}"
+            return None
+
+    for key, call in calls.items():
         for position in range(min(WARM_UP, len(call.queries))):
-            call.make(position)
-    active, turn = [key for key, call in calls.items() if call.queries], 0
+            if key not in failed:
+                tried(key, position)
+    active, turn = [key for key, call in calls.items() if call.queries and key not in failed], 0
     while active:
         pairs = [(key, position) for key in active for position in range(len(calls[key].queries))]
         for choice in random.permutation(len(pairs)):
             key, position = pairs[choice]
-            sample, seconds = _sample(calls[key], position)
-            samples[key].append({**sample, "round": turn})
-            used[key] += seconds
+            if key not in failed and (taken := tried(key, position)):
+                samples[key].append({**taken[0], "round": turn})
+                used[key] += taken[1]
         active = [
-            key for key in active if len(samples[key]) < calls[key].calls and used[key] < calls[key].seconds
+            key
+            for key in active
+            if key not in failed and len(samples[key]) < calls[key].calls and used[key] < calls[key].seconds
         ]
         turn += 1
-    return {key: pa.Table.from_pylist(rows, TIMINGS) for key, rows in samples.items()}
+    return {key: pa.Table.from_pylist(rows, TIMINGS) for key, rows in samples.items()}, failed
 
 
 def _sample(call: Call, position: int) -> tuple[dict[str, Any], float]:

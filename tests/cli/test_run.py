@@ -205,7 +205,7 @@ def test_a_changed_grade_evaluates_again_and_retrieves_nothing(in_folder):
     assert answer.code == 0, answer.err
     assert calls() == ["12 documents", "9 queries"]
     # A table never mixes two states of a collection: what has not been asked again is left out.
-    assert "1 jobs of an earlier state of a collection left out" in answer.err
+    assert "left out, of another state of a collection: 1 jobs" in answer.err
     before, after = before[before["retriever"] == "faiss"], grid()
     assert list(after["k"]) == [1, 5]
     assert after["qrels_digest"].nunique() == 1
@@ -222,7 +222,7 @@ def test_a_changed_text_is_retrieved_again_and_the_earlier_job_is_left_out_and_c
     answer = bench(*COUNTING, "retriever=faiss", "k=5", on=on(tiny))
 
     assert answer.code == 0, answer.err
-    assert "1 jobs of an earlier state of a collection left out" in answer.err
+    assert "left out, of another state of a collection: 1 jobs" in answer.err
     # Of the texts the changed one alone is embedded again.
     assert calls() == ["12 documents", "9 queries", "1 documents"]
     assert list(grid()["system"]) == ["faiss(counting)"]
@@ -318,7 +318,8 @@ def test_a_job_whose_library_or_model_cannot_be_had_fails_at_once_and_the_others
     Path("library.txt").touch()
     answer = bench(*OUR_PARTS, "embedder=missing", "k=5")
     assert answer.code == 0, answer.err
-    assert grid().value_counts("status").to_dict() == {"ok": 2, "failed": 1}
+    # With its library it turns out to be the hashing embedder by another name, which has been run.
+    assert grid().value_counts("status").to_dict() == {"ok": 1, "failed": 1}
 
 
 @pytest.mark.parametrize(
@@ -346,9 +347,9 @@ def test_a_dry_run_says_what_would_be_done_and_writes_nothing(in_folder):
     answer = bench("-m", "retriever=bm25,faiss", "k=[1,5]", "dry_run=true", "timing=default")
 
     assert answer.code == 0
-    assert "2 jobs, 4 cells, into outputs/default" in answer.out
+    assert "jobs: 2, cells: 4, into outputs/default" in answer.out
     assert "bm25 on tiny, k=[1, 5]: to do" in answer.out
-    assert "up to 0.3 minutes" in answer.out
+    assert "about 0.3 minutes" in answer.out
     assert not any(in_folder.iterdir())
 
     bench("retriever=bm25", "k=5")

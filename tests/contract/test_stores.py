@@ -27,7 +27,10 @@ QUERIES = unit_vectors(40, seed=2)
 
 
 def make(config, **changes):
-    return instantiate(OmegaConf.merge(OmegaConf.load(config), OmegaConf.create(changes)), _convert_="all")
+    node = OmegaConf.load(config)
+    if "seed" in node:
+        node.seed = 0
+    return instantiate(OmegaConf.merge(node, OmegaConf.create(changes)), _convert_="all")
 
 
 @pytest.fixture(scope="module", params=CONFIGS, ids=lambda path: path.stem)

@@ -96,7 +96,8 @@ def test_a_damaged_file_of_a_job_is_named_with_the_way_out():
 
         answer = bench("retriever=bm25", "k=5")
 
-        assert answer.code == 2
+        # A manifest is read before anything is done; a table when all has been, and the others stay.
+        assert answer.code == (2 if name == "manifest.json" else 1)
         assert f"{file} " in answer.err
         assert "delete its folder and run the command again" in answer.err
         assert "Traceback" not in answer.err

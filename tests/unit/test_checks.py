@@ -6,6 +6,7 @@ import itertools
 
 import numpy as np
 import pytest
+from tests.conftest import make_run
 
 from bench.audit import leave_one_out, missed, pool_of, ranked_again, repeats
 from bench.checks import conflicts, findings, reach
@@ -14,7 +15,6 @@ from bench.evaluate import evaluate
 from bench.judgements import Judgement
 from bench.metrics import MEASURES
 from bench.qrels import Qrels
-from tests.conftest import make_run
 
 LONG = "la devolución de un artículo sin usar se pide en treinta días desde la entrega del pedido en su casa"
 

@@ -188,4 +188,7 @@ def test_pair_scores_are_one_for_each_pair():
 
 
 def test_identity_of_a_reranker_holds_its_scorer_and_how_deep_it_goes():
-    assert identity(PairReranker(scorer=Known())) == "PairReranker(scorer=Known(), depth=50, interpolate=0)"
+    assert (
+        identity(PairReranker(scorer=Known()))
+        == "rerankers.pairs.PairReranker(scorer=tests.unit.test_rerankers.Known(), depth=50, interpolate=0)"
+    )

@@ -133,7 +133,9 @@ def test_a_library_ties_the_retriever_to_its_stores_and_changes_no_result():
     tied = dense(store=Forgetful(), library="forgetful")
     assert tied.check(4) is None
     assert identity(tied) == identity(dense(store=Forgetful()))
-    with pytest.raises(Unsuitable, match=r"retriever=faiss .* the store is Exact.* take retriever=dense"):
+    with pytest.raises(
+        Unsuitable, match=r"retriever=faiss .* the store is stores.exact.Exact.* take retriever=dense"
+    ):
         dense(library="faiss").check(4)
 
 

@@ -147,7 +147,10 @@ def test_identity_tells_every_setting_and_nothing_of_what_was_read():
     before = identity(analyzer)
     analyzer.analyze(["plazo"])
     assert identity(analyzer) == before
-    assert before == "Analyzer(language='spanish', fold=True, stopwords=True, stem=False, min_length=1)"
+    assert (
+        before
+        == "text.analyzer.Analyzer(language='spanish', fold=True, stopwords=True, stem=False, min_length=1)"
+    )
 
 
 @pytest.mark.parametrize("name", ["auto", "spanish", "english", "plain"])

@@ -77,9 +77,9 @@ class PairReranker:
 
     def _scores(self, run: Run, collection: Collection) -> npt.NDArray[np.float64]:
         """One flat list of all pairs, query by query, so that the scorer can batch across queries."""
-        if run.docs != collection.doc_ids:
+        if run.docs is not collection.doc_ids and run.docs != collection.doc_ids:
             raise ValueError("the run and the collection must share their vocabulary")
-        text_of = {query.id: query.text for query in collection.queries}
+        text_of = collection.query_texts
         query, place = np.nonzero(run.rows[:, : self.depth] >= 0)
         queries = [text_of[run.queries[i]] for i in query.tolist()]
         documents = [collection.docs[row].contents for row in run.rows[query, place].tolist()]

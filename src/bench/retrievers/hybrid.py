@@ -47,8 +47,9 @@ class Hybrid:
                 )
 
     def index(self, docs: Sequence[Doc]) -> HybridIndex:
-        """Every side's index over the same documents."""
-        return HybridIndex(self, {name: side.retriever.index(docs) for name, side in self.sides.items()})
+        """The index of every side that weighs something, over the same documents."""
+        weighing = {name: side for name, side in self.sides.items() if side.weight > 0}
+        return HybridIndex(self, {name: side.retriever.index(docs) for name, side in weighing.items()})
 
 
 class HybridIndex:
@@ -62,7 +63,7 @@ class HybridIndex:
         """The best `depth` documents of all sides; a side's rank and score stand as the stage of its name."""
         sides = self._recipe.sides
         runs = {name: index.search(queries, sides[name].depth) for name, index in self._indexes.items()}
-        weights = {name: side.weight for name, side in sides.items()}
+        weights = {name: sides[name].weight for name in runs}
         return self._recipe.fusion.fuse(runs, weights, depth=depth)
 
     def facts(self) -> dict[str, object]:
