@@ -52,7 +52,12 @@ class Sweep:
     def notes(self) -> tuple[str, ...]:
         """What loading the collections found worth saying."""
         found = (f"{p.job.collection.name}: {n}" for p in self.planned for n in p.job.collection.notes)
-        return tuple(dict.fromkeys([*found, *self.warnings]))
+        beyond = (
+            f"{p.job.collection.name}: k={max(p.job.ks)} is more than its {len(p.job.collection.docs)} documents"
+            for p in self.planned
+            if max(p.job.ks) > len(p.job.collection.docs)
+        )
+        return tuple(dict.fromkeys([*found, *beyond, *self.warnings]))
 
     @classmethod
     def plan(cls, composed: Sequence[tuple[Sequence[str], DictConfig]]) -> Sweep:
