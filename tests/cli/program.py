@@ -6,6 +6,7 @@ import io
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from contextlib import redirect_stderr, redirect_stdout
@@ -57,10 +58,16 @@ def bench(*words: str, on: tuple[str, ...] = TINILY) -> Answer:
     return Answer(code, out.getvalue(), err.getvalue())
 
 
+def _interruptible() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def in_its_own_process(*command: str, folder: Path, **environment: str) -> subprocess.Popen[str]:
     """A command started in a folder, with the parts of these tests within its reach."""
     return subprocess.Popen(
         command,
+        # Where the tests themselves are told to ignore an interrupt (nohup, a background job), it is not.
+        preexec_fn=_interruptible,
         cwd=folder,
         env={**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "100", **environment},
         stdout=subprocess.PIPE,
