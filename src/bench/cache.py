@@ -18,8 +18,6 @@ from pathlib import Path
 
 from filelock import FileLock
 
-from bench.model_folders import user_cache
-
 
 @dataclass(frozen=True)
 class Cache:
@@ -88,11 +86,6 @@ class Cache:
             for kind in kinds
             if kind.name != "locks"
         }
-
-
-def default_folder() -> Path:
-    """Where a cache lies that is given no folder."""
-    return user_cache()
 
 
 SEAL = "seal.json"

@@ -106,10 +106,11 @@ def _list(arguments: list[str]) -> int:
 
 
 def _cache(arguments: list[str]) -> int:
-    from bench.cache import Cache, default_folder
+    from bench.cache import Cache
+    from bench.model_folders import user_cache
     from bench.timing import days_ago
 
-    cache = Cache(default_folder())
+    cache = Cache(user_cache())
     if arguments:
         days = _days(arguments)
         print(f"{cache.prune(unused_since=days_ago(days))} entries unused for {days:g} days dropped")

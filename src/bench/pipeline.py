@@ -13,10 +13,11 @@ from typing import Any
 import pyarrow.parquet as pq
 
 from bench.artifacts import write_table
-from bench.cache import Cache, default_folder
+from bench.cache import Cache
 from bench.cached import CachedScorer, cached
 from bench.identity import digest, identity, map_parts
 from bench.job import Job
+from bench.model_folders import user_cache
 from bench.record import folder_of, is_done, record_failure, record_result, stored
 from bench.runs import Run
 from bench.timing import Clock
@@ -116,4 +117,4 @@ def search(job: Job, cache: Cache) -> Ranked:
 
 def cache_of(job: Job) -> Cache:
     """The cache that a job uses."""
-    return Cache(Path(job.cache_dir) if job.cache_dir else default_folder())
+    return Cache(Path(job.cache_dir) if job.cache_dir else user_cache())
