@@ -15,13 +15,13 @@ VALUES = (
     "errors", "identity", "ids", "qrels", "collection", "runs", "grid", "lines", "trec", "loading", "judgements",
     "splits",
 )  # fmt: skip
-PURE = ("gains", "measure", "metrics", "join", "evaluate", "fusion", "checks", "audit")
-FAMILIES = ("text", "embedders", "stores", "retrievers", "rerankers", "models", "model_folders")
+PURE = ("gains", "measure", "metrics", "join", "evaluate", "fusion", "losses", "checks", "audit")
+FAMILIES = ("text", "embedders", "stores", "retrievers", "rerankers", "models", "model_folders", "patience")
 DOING = (
     "timing", "cache", "cached", "artifacts", "merge", "samples", "config", "labels", "stress", "job", "pipeline",
     "record", "latency", "sweep", "progress", "provenance", "api", "inspection",
 )  # fmt: skip
-TELLING = ("tables", "catalogue")
+TELLING = ("tables", "side_tables", "catalogue")
 TOP = ("cli", "__main__", "__init__")
 
 ALLOWED: dict[str, set[str]] = {
@@ -29,13 +29,14 @@ ALLOWED: dict[str, set[str]] = {
     **{name: {*VALUES, *PURE} for name in PURE},
     "models": {"errors", "identity", "model_folders"},
     "model_folders": {"errors", "identity"},
+    "patience": set(),
     "text": {*VALUES, "text"},
-    "embedders": {"errors", "identity", "models", "model_folders", "embedders"},
+    "embedders": {"errors", "identity", "models", "model_folders", "patience", "embedders"},
     "stores": {"errors", "identity", "stores"},
-    "retrievers": {*VALUES, "fusion", "text", "embedders", "stores", "retrievers"},
+    "retrievers": {*VALUES, "fusion", "text", "patience", "embedders", "stores", "retrievers"},
     "rerankers": {*VALUES, "fusion", "text", "models", "rerankers"},
     **{name: {*VALUES, *PURE, *FAMILIES, *DOING} for name in DOING},
-    "tables": {*VALUES, *PURE, "artifacts"},
+    **{name: {*VALUES, *PURE, "artifacts", *TELLING} for name in TELLING if name != "catalogue"},
     "catalogue": {"errors", "config"},
     **{name: {*VALUES, *PURE, *FAMILIES, *DOING, *TELLING, *TOP} for name in TOP},
 }

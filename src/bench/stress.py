@@ -9,8 +9,6 @@ import re
 import unicodedata
 from collections.abc import Callable
 
-import pandas as pd
-
 from bench.collection import Collection
 from bench.errors import BenchError, did_you_mean
 from bench.text.address import ADDRESSES, address_of, readdressed
@@ -48,27 +46,6 @@ def stressed(collection: Collection, stress: str, *, language: str | None) -> Co
     return dataclasses.replace(
         collection, name=f"{collection.name}~{stress}", queries=queries, notes=(*collection.notes, told)
     )
-
-
-def stress_losses(grid: pd.DataFrame, *, measure: str = "ndcg") -> pd.DataFrame:
-    """What each stress costs each system: a row a collection, system, k, seed and stress.
-
-    Columns: `plain` and `stressed` are the measure's means, `loss` is plain - stressed, `lost` the share of
-    plain that this is (NaN where plain is 0). Cells of a grid are laid side by side where corpus and
-    judgements are equal; those without their plain cell have no row.
-    """
-    cells = grid[grid["status"] == "ok"].copy()
-    named = cells["collection"].str.extract(rf"^(.*?)(?:~({'|'.join(STRESSES)}))?$")
-    cells["collection"], cells["stress"] = named[0], named[1]
-    same = ["collection", "system", "system_id", "k", "seed", "corpus_digest", "qrels_digest"]
-    kept = cells[[*same, "stress", measure]]
-    plain_cells = kept[kept["stress"].isna()].drop(columns="stress").rename(columns={measure: "plain"})
-    under = kept[kept["stress"].notna()].rename(columns={measure: "stressed"})
-    losses = under.merge(plain_cells, on=same)
-    losses["loss"] = losses["plain"] - losses["stressed"]
-    losses["lost"] = losses["loss"] / losses["plain"].where(losses["plain"] > 0)
-    told = ["collection", "system", "k", "seed", "stress", "plain", "stressed", "loss", "lost"]
-    return losses[told].sort_values(told[:5], ignore_index=True)
 
 
 def no_accents(text: str) -> str:

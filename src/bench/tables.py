@@ -14,6 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from bench.metrics import MEASURES
+from bench.side_tables import between_collections
 
 
 class Results(Protocol):
@@ -149,23 +150,6 @@ def _mean(values: pd.Series) -> str:
     return f"{values.mean():.3f}" if values.notna().any() else "-"
 
 
-def agreement(grid: pd.DataFrame, *, measure: str = "ndcg") -> RenderableType:
-    """Kendall's tau between the orders in which two collections put the systems that both have, at the largest k."""
-    done = grid[grid["status"] == "ok"]
-    cells = done[done["k"] == done["k"].max()]
-    values = cells.pivot_table(index="system", columns="collection", values=measure)
-    table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
-    table.add_column(f"tau by {MEASURES[measure].at(int(cells['k'].max()))}")
-    for name in values:
-        table.add_column(str(name), justify="right")
-    taus = values.corr(method="kendall", min_periods=3)
-    for one in values:
-        table.add_row(
-            str(one), *("-" if pd.isna(taus.loc[one, two]) else f"{taus.loc[one, two]:.2f}" for two in values)
-        )
-    return table
-
-
 def troubles(grid: pd.DataFrame) -> list[str]:
     """One line for every job that failed or was skipped."""
     wrong = grid[grid["status"] != "ok"].to_dict("records")
@@ -191,8 +175,8 @@ def told(results: Results) -> int:
     if (grid["status"] == "ok").any():
         shown(comparison(grid))
     done = grid[grid["status"] == "ok"]
-    if done["collection"].nunique() > 1 and done["system"].nunique() > 2:
-        shown(agreement(grid))
+    for table in between_collections(done):
+        shown(table)
     if len(done) and all(grid[name].nunique() == 1 for name in ("system_id", "collection", "seed")):
         types = {
             query: str(about["metadata"].get("type", "")) for query, about in _queries(results, done).items()

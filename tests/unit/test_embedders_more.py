@@ -250,7 +250,7 @@ def test_the_server_says_how_long_to_wait_and_else_the_waits_grow(server, monkey
     from bench.embedders import openai_compatible
 
     waits = []
-    monkeypatch.setattr(openai_compatible, "_pause", waits.append)
+    monkeypatch.setattr(openai_compatible, "pause", waits.append)
     later = "Wed, 21 Oct 2065 07:28:00 GMT"
     server.instead += [status(429, Retry_After="7"), status(503), status(429, Retry_After="900")]
     server.instead += [status(429, Retry_After=later)]

@@ -271,10 +271,13 @@ def test_where_nothing_answers_the_job_fails_before_any_starts(closed_port, in_f
     assert grid().set_index("retriever")["status"].to_dict() == {"bm25": "ok", "http": "failed"}
 
 
-def test_a_passing_trouble_is_asked_again_and_a_lasting_one_is_not(server):
+def test_a_passing_trouble_is_asked_again_later_and_a_lasting_one_is_not(server, monkeypatch):
+    waits: list[float] = []
+    monkeypatch.setattr("bench.retrievers.http.pause", waits.append)
     troubles = [(503, {}), (429, {})]
     server.answer = lambda request: troubles.pop() if troubles else (200, hits("a"))
     assert searched(Http(url=server.url))["q1"] == ["a"]
+    assert waits == [0.5, 1.0]
 
     server.answer = lambda request: (503, {"why": "busy"})
     with pytest.raises(Unavailable, match=r"answered 503 .*busy"):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pandas as pd
 import pytest
 from hypothesis import given
@@ -12,7 +14,8 @@ from tests.conftest import make_qrels
 from bench.api import load
 from bench.collection import Collection, Doc, Query
 from bench.errors import BenchError
-from bench.stress import STRESSES, another_address, no_accents, no_stopwords, stress_losses, stressed, typos
+from bench.losses import stress_losses
+from bench.stress import STRESSES, another_address, no_accents, no_stopwords, stressed, typos
 from bench.text.address import address_of, readdressed
 
 spanish = st.text("aábcdeéfghiíjklmnñoópqrstuúvwxyz ÁÉÑ¿?-302", max_size=80)
@@ -184,6 +187,8 @@ def test_a_sweep_over_stresses_has_a_loss_for_each(in_folder):
 
     assert answer.code == 0, answer.err
     assert set(grid()["collection"]) == {"tiny", "tiny~typos", "tiny~upper"}
+    told = r"what a stress costs, tiny +nDCG@5 +typos +upper *\n.*\n +bm25 +\S+ +-0\.\d{3} +[+]0\.000"
+    assert re.search(told, answer.out)
     losses = stress_losses(load("outputs/default").grid, measure="recall")
     assert list(losses["stress"]) == ["typos", "upper"] * 2
     assert losses.query("stress == 'upper'")["loss"].tolist() == [0, 0]  # BM25's words are in lower case

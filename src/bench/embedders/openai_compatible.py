@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import math
 import os
-import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,6 +15,7 @@ import numpy.typing as npt
 
 from bench.embedders import Vectors
 from bench.errors import BenchError, Unavailable, missing_library
+from bench.patience import pause, seconds_before
 
 try:
     import httpx2
@@ -26,7 +26,6 @@ Array = npt.NDArray[np.float32]
 
 PASSING = (408, 409, 429, 500, 502, 503, 504)
 """Answers of a server that may do better when it is asked again."""
-_FIRST_WAIT, _LONGEST_WAIT = 0.5, 60.0  # seconds
 _CHECK_SECONDS = 3
 _INSTEAD = "embedder=e5_small and embedder=use_multilingual need no server"
 
@@ -157,22 +156,21 @@ class OpenAICompatible:
         asked: dict[str, Any] = {"model": self.model, "input": list(texts), "encoding_format": "float"}
         if self.dimensions is not None:
             asked["dimensions"] = self.dimensions
-        wait, trouble = _FIRST_WAIT, ""
+        told, trouble = "", ""
         for attempt in range(self.retries + 1):
             if attempt:
-                _pause(wait)
-            wait = min(_FIRST_WAIT * 2**attempt, _LONGEST_WAIT)
+                pause(seconds_before(attempt, retry_after=told))
             try:
                 answer = self._client.post("embeddings", json=asked, headers=self._headers())
             except httpx2.RequestError as error:
-                trouble = f"gave no whole answer ({_words(error)})"
+                told, trouble = "", f"gave no whole answer ({_words(error)})"
                 continue
             if answer.is_success:
                 return answer
             trouble = self._told(answer)
             if answer.status_code not in PASSING:
                 break
-            wait = _retry_after(answer, instead=wait)
+            told = answer.headers.get("Retry-After", "")
         raise Unavailable(f"{self._name} {trouble}, request {attempt + 1} of {self.retries + 1}: {_INSTEAD}")
 
     def _headers(self) -> dict[str, str]:
@@ -208,10 +206,6 @@ def _client(url: str, timeout_seconds: float) -> httpx2.Client:
     return httpx2.Client(base_url=url, timeout=timeout_seconds)
 
 
-def _pause(seconds: float) -> None:
-    threading.Event().wait(seconds)  # for what is never set, which reads no clock
-
-
 def _is_address(url: str) -> bool:
     try:
         address = httpx2.URL(url)
@@ -230,12 +224,6 @@ def _message(answer: httpx2.Response) -> str:
     except ValueError:
         told = answer.text
     return " ".join(str(told).split())[:300] or answer.reason_phrase
-
-
-def _retry_after(answer: httpx2.Response, *, instead: float) -> float:
-    """Seconds; a date, which the interface allows too, would need a clock."""
-    told = answer.headers.get("Retry-After", "")
-    return min(float(told), _LONGEST_WAIT) if told.isdecimal() else instead
 
 
 def _words(error: Exception) -> str:

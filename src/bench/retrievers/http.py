@@ -10,7 +10,7 @@ import math
 import os
 import string
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any, ClassVar
 from urllib.parse import urlsplit
@@ -20,6 +20,7 @@ import pyarrow as pa
 from bench.collection import Doc, Query
 from bench.errors import BenchError, Unavailable
 from bench.ids import Ids
+from bench.patience import pause, seconds_before
 from bench.retrievers.foreign import RANKINGS, Matching, ids_of
 from bench.retrievers.json_places import at, filled, filled_address, kind_of
 from bench.runs import Run
@@ -41,9 +42,10 @@ class Http:
     `hit_score`, are JSON pointers (RFC 6901). Higher scores are better; null takes the order of the hits.
     $NAME in the value of a header stands for an environment variable, which is recorded nowhere.
 
-    What an address answers may change while its name does not: `version` is part of the identity and is to
-    be changed then. A request that fails is made up to `retries` times more, at once; `timeout` is in
-    seconds. Connections go straight to the server, by no proxy.
+    What an address answers may change while its name does not: `version` is part of the identity and is to be
+    changed then. A request that fails is made up to `retries` times more, after half a second and twice as long
+    each time, or what the server says in Retry-After; `timeout` is in seconds. Connections go straight to the
+    server, by no proxy.
     """
 
     url: str
@@ -83,18 +85,7 @@ class Http:
 
     def identity(self) -> str:
         """What is asked and how the answer is read; not how patiently."""
-        told = (
-            "url",
-            "method",
-            "body",
-            "hits",
-            "hit_id",
-            "hit_score",
-            "headers",
-            "version",
-            "unknown",
-            "duplicates",
-        )
+        told = [one.name for one in fields(self) if one.name not in ("timeout", "retries")]
         values = (json.dumps(getattr(self, name), sort_keys=True, ensure_ascii=False) for name in told)
         return f"Http({', '.join(f'{name}={value}' for name, value in zip(told, values, strict=True))})"
 
@@ -208,18 +199,21 @@ class Connection:
         body = None
         if recipe.body is not None and not probing:
             body = json.dumps(filled(recipe.body, query=query, depth=depth), ensure_ascii=False).encode()
-        trouble = ""
-        for _ in range(recipe.retries + 1):
+        told, trouble = "", ""
+        for attempt in range(recipe.retries + 1):
+            if attempt:
+                pause(seconds_before(attempt, retry_after=told))
             try:
                 self._connection.request(method, target, body, recipe.sent_headers())
                 response = self._connection.getresponse()
                 answer = response.read()
             except (OSError, http.client.HTTPException) as error:
                 self._connection.close()
-                trouble = f"cannot be reached: {error or type(error).__name__}"
+                told, trouble = "", f"cannot be reached: {error or type(error).__name__}"
                 continue
             if probing or response.status == 200:
                 return answer
+            told = response.headers.get("Retry-After", "")
             trouble = f"answered {response.status} {response.reason}: {answer[:200].decode(errors='replace')}"
             if response.status not in PASSING:
                 break
