@@ -45,6 +45,7 @@ check: setup
 
 benchmark: setup
 	$(BIN)/python benchmarks/run.py
+	$(BIN)/python benchmarks/intervals.py
 
 clean:
 	rm -rf $(VENV) outputs/*/

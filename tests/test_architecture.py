@@ -12,16 +12,28 @@ import pytest
 SOURCE = Path(__file__).parents[1] / "src" / "bench"
 
 VALUES = (
-    "errors", "identity", "ids", "qrels", "collection", "runs", "grid", "lines", "trec", "loading", "judgements",
+    "errors", "identity", "encoding", "ids", "qrels", "collection", "runs", "grid", "lines", "pairs", "repetitions",
+    "oddities", "text_forms", "reading_text", "reading_json", "reading_parquet", "reading", "loading", "judgements",
     "splits",
 )  # fmt: skip
-PURE = ("gains", "measure", "metrics", "join", "evaluate", "fusion", "losses", "checks", "audit")
+PURE = (
+    "gains", "measure", "metrics", "join", "evaluate", "ties", "world", "stakes", "bounds", "narrowing",
+    "resampling", "clusters", "intervals", "verdicts", "advice",
+    "significance", "best", "power", "panel", "standings", "change", "moved", "comparison",
+    "fusion", "across", "audit", "cells", "trec_eval", "fitting", "scores",
+    "budget", "references", "similarity", "abstention", "rankings", "overview", "before_after", "rules",
+)  # fmt: skip
 FAMILIES = ("text", "embedders", "stores", "retrievers", "rerankers", "models", "model_folders", "patience")
 DOING = (
-    "timing", "cache", "cached", "artifacts", "merge", "samples", "config", "labels", "stress", "job", "pipeline",
-    "record", "latency", "sweep", "progress", "provenance", "api", "inspection",
+    "timing", "cache", "cached", "artifacts", "merge", "judging", "samples", "config", "labels", "checks", "stress", "job",
+    "pipeline", "record", "latency", "sweep", "progress", "provenance", "api", "inspection",
+    "arguments", "evaluate_request", "scoring", "reopen", "rescore", "selftest", "settings", "kept",
+    "opening", "compare_request", "comparing", "gate_request", "gating",
 )  # fmt: skip
-TELLING = ("tables", "side_tables", "catalogue")
+TELLING = (
+    "tables", "grid_table", "marks", "side_tables", "run_tables", "score_tables", "catalogue", "blocks",
+    "overview_tables", "change_tables", "compare_records", "compare_tables", "gate_tables",
+)  # fmt: skip
 TOP = ("cli", "__main__", "__init__")
 
 ALLOWED: dict[str, set[str]] = {
@@ -87,14 +99,7 @@ def calls(path: Path) -> set[str]:
 
 
 def test_only_the_clock_reads_clocks():
-    clocks = (
-        "time.time",
-        "time.perf_counter",
-        "time.monotonic",
-        "datetime.now",
-        "datetime.datetime.now",
-        "time.sleep",
-    )
+    clocks = ("time.time", "time.perf_counter", "time.monotonic", "datetime.now", "datetime.datetime.now")
     readers = {name_of(path) for path in modules() if any(name in calls(path) for name in clocks)}
     assert readers <= {"timing"}
 
@@ -105,8 +110,11 @@ def test_scores_are_sorted_in_a_run_and_in_the_stores_alone():
         for path in modules()
         if {"np.argsort", "np.lexsort", "np.partition", "np.argpartition"} & calls(path)
     }
-    # join sorts keys and judged gains, metrics the ideal of nDCG_retrieved, fusion keys: none sorts scores.
-    assert sorters <= {"runs.py", "stores/__init__.py", "join.py", "fusion.py"}
+    # join sorts keys and judged gains, metrics the ideal of nDCG_retrieved, fusion keys, ties the gains of equal
+    # scores, stakes rows, encoding ids: none sorts scores.
+    assert sorters <= {
+        "runs.py", "stores/__init__.py", "join.py", "fusion.py", "ties.py", "stakes.py", "encoding.py",
+    }  # fmt: skip
 
 
 def test_vectors_are_normalised_in_the_dense_retriever_alone():
@@ -147,3 +155,8 @@ def test_help_loads_nothing(tmp_path):
 
 def test_tables_open_where_no_model_library_is_loaded(tmp_path):
     assert not loaded("import bench.tables", cwd=tmp_path) & {*HEAVY, "hydra"}
+
+
+def test_folders_are_compared_and_held_to_rules_without_hydra_and_models(tmp_path):
+    modules = "bench.comparing, bench.compare_tables, bench.gating, bench.gate_tables"
+    assert not loaded(f"import {modules}", cwd=tmp_path) & {*HEAVY, "hydra"}

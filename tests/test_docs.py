@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import itertools
 import json
+import math
 import re
 import shlex
 import shutil
@@ -19,13 +20,23 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from bench import scores as tidy
+from bench.bounds import bounds
+from bench.budget import chunks_within, evaluate_within, tokens_by_place
 from bench.catalogue import SHOWN
 from bench.cli import VERBS, main
 from bench.config import options_of
 from bench.evaluate import evaluate
 from bench.grid import GRID, MEASURE_COLUMNS, PER_QUERY, SCHEMA_VERSION, Column, counts_own
-from bench.metrics import MEASURES
+from bench.intervals import BOOTSTRAP_FROM, FEW, FEWEST
+from bench.judging import BOUNDED
+from bench.metrics import MEASURES, parse
+from bench.resampling import RESAMPLES
+from bench.similarity import overlap, rbo
+from bench.ties import ties
 from bench.timing import TIMINGS
+from bench.verdicts import EPSILON
+from bench.world import World
 from tests.conftest import TINY, make_qrels, make_run, ranking_of
 
 ROOT = Path(__file__).parents[1]
@@ -78,7 +89,12 @@ def documented(heading: str) -> list[tuple[str, str, bool, bool]]:
     at = rows.index(family[0])
     null = measures_still_null()
     of_measures = [
-        (name.replace("<measure>", measure), kind, measured, empty or measure in null)
+        (
+            name.replace("<measure>", measure),
+            kind,
+            measured,
+            empty or measure in null or (name.endswith(("_low", "_high")) and measure not in BOUNDED),
+        )
         for measure in MEASURE_COLUMNS
         for name, kind, measured, empty in family
         if not name.endswith("_queries") or counts_own(measure)
@@ -88,8 +104,9 @@ def documented(heading: str) -> list[tuple[str, str, bool, bool]]:
 
 def measures_still_null() -> set[str]:
     rows = tables(section(text_of("schema.md"), "### Measures"))[0][1:]
-    assert [name_in(name) for name, _ in rows] == list(MEASURE_COLUMNS)
-    return {name_in(name) for name, state in rows if state == "still null"}
+    assert [name_in(name) for name, _, _ in rows] == list(MEASURE_COLUMNS)
+    assert {name_in(name) for name, _, bounds in rows if bounds} == set(BOUNDED)
+    return {name_in(name) for name, state, _ in rows if state == "still null"}
 
 
 def as_rows(columns: Sequence[Column]) -> str:
@@ -124,8 +141,8 @@ def test_the_schema_page_names_the_version_of_the_columns():
 
 
 SWEEP = (
-    "-m", "collection=beir", f"collection.path={TINY}", "embedder=hashing", "retriever=hybrid",
-    "reranker=overlap", "store=faiss_flat,faiss_ivf_pq", "k=[1,5]", "name=all",
+    "-m", "collection=boreal", "embedder=hashing", "retriever=hybrid", "reranker=overlap",
+    "store=faiss_flat,faiss_ivf_pq", "k=[1,5]", "budget=[300]", "name=all",
 )  # fmt: skip
 
 
@@ -195,7 +212,7 @@ def worked_out() -> list[dict[str, str]]:
     """The rows of every table of measures.md that computes something."""
     found = []
     for header, *rows in tables(text_of("measures.md")):
-        if header[0] == "places" and "k" in header:
+        if header[0] == "places" and "k" in header and "measure" not in header:
             found += [dict(zip(header, row, strict=True)) for row in rows]
     assert len(found) >= 10
     return found
@@ -233,6 +250,29 @@ def test_the_figures_of_the_measures_page_are_those_of_the_code(row):
     assert {symbol: row[symbol] for symbol in values} == computed
 
 
+def test_the_figures_of_ties_are_those_of_the_code():
+    (rows,) = (rows for header, *rows in tables(text_of("measures.md")) if "expected" in header)
+    for scores, relevant, cut, *told in rows:
+        pairs = (pair.split("=") for pair in name_in(scores).split())
+        run = make_run({"q": {doc: float(score) for doc, score in pairs}})
+        qrels = make_qrels({"q": dict.fromkeys(name_in(relevant).split(), 1)})
+        k, mrr, found = int(cut), MEASURES["mrr"], ties(run, qrels)
+        values = [bound(mrr, k)[0] for bound in (found.lowest, found.expected, found.highest)]
+        value = evaluate(run, qrels, ks=[k], measures=[mrr]).values["mrr", k][0]
+        assert [f"{figure:.3f}" for figure in (value, *values)] == told
+
+
+def test_the_figures_of_bounds_are_those_of_the_code():
+    (rows,) = (rows for header, *rows in tables(text_of("measures.md")) if "m" in header)
+    for places, missing, others, k, name, *told in rows:
+        ranking, judged, _ = gained({"places": places, "not found": missing})
+        runs = [make_run({"q": ranking}), make_run({"q": [f"x{i}" for i in range(int(others))]})]
+        qrels, (measure, _) = make_qrels({"q": judged}), parse(name)
+        found = bounds(measure, World.of_pool(runs, qrels).standing(runs[0]), int(k))
+        value = evaluate(runs[0], qrels, ks=[int(k)], measures=[measure]).values[measure.key, int(k)][0]
+        assert [f"{figure:.3f}" for figure in (found.low[0], value, found.high[0])] == told
+
+
 def test_every_measure_has_a_row_with_its_name_and_what_may_be_compared_across_k():
     told = [(name_in(c), name_in(s), across) for c, s, _, across in tables(text_of("measures.md"))[0][1:]]
     expected = {
@@ -264,12 +304,55 @@ def test_the_figures_beside_ragas_are_average_precision_over_what_was_retrieved(
         assert f"{(at_each * relevant).sum() / relevant.sum():.3f}" == context
 
 
+def test_the_figures_within_a_budget_are_those_of_the_code():
+    (header, *rows) = next(table for table in tables(text_of("measures.md")) if "tokens" in table[0])
+    assert len(rows) == 3
+    for row in rows:
+        said = dict(zip(header, row, strict=True))
+        ranking, judged, _ = gained({"places": said["places"], "not found": ""})
+        run, budget = make_run({"q": ranking}), int(said["budget"])
+        tokens = dict(zip(ranking, map(int, name_in(said["tokens"]).split()), strict=True))
+        lengths = np.array([tokens[doc] for doc in run.docs])
+        chunks = chunks_within(tokens_by_place(run, lengths), run.returned, budget=budget)
+        assert chunks.tolist() == [int(said["chunks"])]
+        measures = [MEASURES[SYMBOLS[symbol]] for symbol in header[4:]]
+        found = evaluate_within(
+            run, make_qrels({"q": judged}), lengths=lengths, budgets=[budget], measures=measures
+        )
+        assert [f"{found.mean(measure.name, budget):.3f}" for measure in measures] == row[4:]
+
+
+def test_the_figures_between_systems_are_those_of_the_code():
+    (rows,) = (rows for header, *rows in tables(text_of("measures.md")) if header[:2] == ["one", "other"])
+    for *rankings, k, shared, biased in rows:
+        one, other = (name_in(ranking).split() for ranking in rankings)
+        pair = [make_run({"q": ranking}, docs=[*one, *other]) for ranking in (one, other)]
+        assert f"{overlap(*pair, k=int(k))[0]:.3f}" == shared
+        assert f"{rbo(*pair)[0]:.3f}" == biased
+
+
+def test_the_numbers_of_the_intervals_and_of_the_advice_are_those_of_the_code():
+    fewest_alike = math.ceil(math.log(0.05) / math.log(1 - EPSILON))
+    said = {
+        "## Intervals": (
+            f"{RESAMPLES} resamples", f"below {BOOTSTRAP_FROM} needs", f"fewer than {FEW} needs",
+            f"fewer than {FEWEST} needs",
+        ),
+        "## Advice": (f"under {EPSILON:g} (`epsilon`)", f"{fewest_alike} needs"),
+    }  # fmt: skip
+    text = text_of("measures.md")
+    assert not [
+        number for heading, own in said.items() for number in own if number not in section(text, heading)
+    ]
+
+
 # The examples.
 
 
 def examples() -> dict[str, str]:
-    """The files that adding-a-part.md spells out, by path."""
-    found = re.findall(r"^`([\w./]+)`[^\n]*:\n\n```\w+\n(.*?)^```", text_of("adding-a-part.md"), re.M | re.S)
+    """The files that the pages spell out, by path."""
+    pages = text_of("adding-a-part.md") + text_of("evaluate.md")
+    found = re.findall(r"^`([\w./]+)`[^\n]*:\n\n```\w+\n(.*?)^```", pages, re.M | re.S)
     assert len(found) >= 10
     return dict(found)
 
@@ -290,10 +373,10 @@ def in_examples(in_folder, monkeypatch):
         sys.modules.pop(Path(name).stem, None)
 
 
-def run_on_tiny(*overrides: str) -> pd.DataFrame:
-    arguments = [*overrides, "collection=beir", f"collection.path={TINY}", "timing=off", "name=tried"]
+def run_on_tiny(*overrides: str, name: str = "tried") -> pd.DataFrame:
+    arguments = [*overrides, "collection=beir", f"collection.path={TINY}", "timing=off", f"name={name}"]
     assert main(arguments) == 0
-    return pd.read_parquet("outputs/tried/grid.parquet")
+    return pd.read_parquet(f"outputs/{name}/grid.parquet")
 
 
 def test_the_parts_of_the_examples_run_beside_ours(in_examples):
@@ -372,6 +455,9 @@ HUB = r"hub|not installed"
 def test_every_command_can_be_given(page, command, in_examples, capsys):
     arguments = [word.replace("=DIR", f"={TINY}") for word in shlex.split(command)]
     if arguments and arguments[0] in VERBS and arguments[0] != "run":
+        arguments = [str(TINY / "qrels" / "test.tsv") if word == "qrels.tsv" else word for word in arguments]
+        for name in [word.removeprefix("outputs/") for word in arguments if word.startswith("outputs/")]:
+            run_on_tiny("retriever=bm25", "k=[1,5]", name=name)
         assert main(arguments) == 0
         return
     if not arguments or arguments[0] in ("--help", "--version", "--cfg"):
@@ -380,6 +466,22 @@ def test_every_command_can_be_given(page, command, in_examples, capsys):
     told = capsys.readouterr()
     assert code == 0 or re.search(HUB, told.err), told.err
     assert not Path("outputs").exists()
+
+
+def test_the_table_of_the_evaluate_page_is_what_its_first_command_prints(in_examples, capsys):
+    page = text_of("evaluate.md")
+    command = re.search(r"python -m bench (evaluate .*)", page)[1]
+    (shown,) = re.findall(r"^```\n(\s*run {2,}.*?)^```", page, re.M | re.S)
+    assert main(shlex.split(command)) == 0
+    printed = [line.strip() for line in capsys.readouterr().out.splitlines()]
+    assert [line.strip() for line in shown.splitlines() if line.strip()] == list(filter(None, printed))
+
+
+def test_the_columns_of_scores_are_those_of_the_evaluate_page():
+    rows = tables(section(text_of("evaluate.md"), "## What is written"))[0][1:]
+    told = {table: [name_in(name) for name, _, where in rows if name_in(where) in (table, "both")] for table in
+            ("measures", "per_query")}  # fmt: skip
+    assert told == {"measures": tidy.MEASURES.names, "per_query": tidy.PER_QUERY.names}
 
 
 @pytest.mark.slow

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow.compute as pc
 from hydra import main as hydra_main
 from hydra.core.global_hydra import GlobalHydra
 from hydra.core.hydra_config import HydraConfig
@@ -26,43 +27,61 @@ from bench.config import conf_folder, explained
 from bench.errors import BenchError
 from bench.grid import GRID, PER_QUERY, read_table
 from bench.job import job_of
+from bench.kept import Kept
 from bench.loading import Collections
 from bench.pipeline import run_job
-from bench.sweep import outcome
+from bench.sweep import Planned, outcome
 
 
 @dataclass(frozen=True)
 class Results:
     """A folder of finished jobs; `asked` are the cells of the command that made it, None for all.
 
-    A cell is asked for by system id, collection, seed and k.
+    A cell is asked for by system id, collection, seed, k and token budget, of which it has one.
     """
 
     folder: Path
-    asked: frozenset[tuple[str, str, int, int]] | None = None
+    asked: frozenset[tuple[str, str, int, int | None, int | None]] | None = None
     left_out: int = 0
     notes: tuple[str, ...] = ()
     plan: str | None = None
     """What a dry run would have done, None where it was none."""
+    planned: tuple[Planned, ...] = ()
+    """The jobs of the command that made it, each with the folder in which it stands."""
 
     @cached_property
     def grid(self) -> pd.DataFrame:
-        """One row a cell: the cells that were asked for."""
-        return self._asked(read_table(self.folder / "grid.parquet", GRID).to_pandas())
+        """One row a cell with a k: the cells that were asked for."""
+        return self._cells("grid", by="k")
+
+    @cached_property
+    def budgets(self) -> pd.DataFrame:
+        """One row a cell with a token budget: the cells that were asked for. None is comparable with one of a k."""
+        return self._cells("grid", by="budget")
 
     @property
     def missing(self) -> int:
         """How many of the cells that were asked for the grid lacks."""
         return (
-            0
-            if self.asked is None
-            else len(self.asked - set(zip(*(self.grid[c] for c in CELL), strict=True)))
+            0 if self.asked is None else len(self.asked - set(_named(self.grid)) - set(_named(self.budgets)))
         )
 
     @cached_property
     def per_query(self) -> pd.DataFrame:
-        """One row a query of a cell."""
-        return self._asked(read_table(self.folder / "per_query.parquet", PER_QUERY).to_pandas())
+        """One row a query of a cell with a k."""
+        return self._cells("per_query", by="k")
+
+    @cached_property
+    def budgets_per_query(self) -> pd.DataFrame:
+        """One row a query of a cell with a token budget."""
+        return self._cells("per_query", by="budget")
+
+    @cached_property
+    def kept(self) -> dict[str, Kept]:
+        """What the folder has kept of every collection with a finished cell: its judgements and its runs."""
+        done = self.grid[self.grid["status"] == "ok"]
+        every = {str(name): Kept.of(self.folder, cells) for name, cells in done.groupby("collection")}
+        return {name: kept for name, kept in every.items() if kept.jobs}
 
     def queries(self, collection: str) -> dict[str, dict[str, Any]]:
         """The queries of a collection as they were when its jobs ran, by id."""
@@ -78,11 +97,18 @@ class Results:
         every = (JobFolder(path).manifest for path in self.folder.iterdir() if path.is_dir())
         return [manifest for manifest in every if manifest]
 
-    def _asked(self, frame: pd.DataFrame) -> pd.DataFrame:
+    def _cells(self, file: str, *, by: str) -> pd.DataFrame:
+        table = read_table(self.folder / f"{file}.parquet", GRID if file == "grid" else PER_QUERY)
+        frame: pd.DataFrame = table.filter(pc.is_valid(table[by])).to_pandas()
         if self.asked is None:
             return frame
-        cells = zip(*(frame[name] for name in CELL), strict=True)
-        return frame[np.array([cell in self.asked for cell in cells], bool)].reset_index(drop=True)
+        return frame[np.array([cell in self.asked for cell in _named(frame)], bool)].reset_index(drop=True)
+
+
+def _named(frame: pd.DataFrame) -> list[tuple[Any, ...]]:
+    """What tells the cells of a frame apart, null as None."""
+    columns = (frame[name].astype(object).where(frame[name].notna(), None) for name in CELL)
+    return list(zip(*columns, strict=True))
 
 
 def load(folder: str | Path) -> Results:
@@ -108,8 +134,12 @@ def run(*overrides: str) -> Results:
     if sweep is None:
         raise BenchError("Hydra was asked for something else than a run")
     jobs = [one.job for one in sweep.planned]
-    asked = frozenset((job.system_id, job.collection.name, job.seed, k) for job in jobs for k in job.ks)
-    return Results(sweep.folder, asked, sweep.left_out, sweep.notes, sweep.dry)
+    asked = frozenset(
+        (job.system_id, job.collection.name, job.seed, k, budget)
+        for job in jobs
+        for k, budget in (*((k, None) for k in job.ks), *((None, budget) for budget in job.budgets))
+    )
+    return Results(sweep.folder, asked, sweep.left_out, sweep.notes, sweep.dry, tuple(sweep.planned))
 
 
 def task(cfg: DictConfig) -> None:

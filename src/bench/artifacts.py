@@ -24,7 +24,7 @@ from bench.runs import Run
 OUTPUTS = Path("outputs")
 Writer = Callable[[Path], object]
 """Writes one file at the path it is given."""
-CELL = ("system_id", "collection", "seed", "k")
+CELL = ("system_id", "collection", "seed", "k", "budget")
 """What tells the cells of a folder apart."""
 
 
@@ -59,18 +59,26 @@ class JobFolder:
 
     def write(self, files: Mapping[str, Writer], *, manifest: Mapping[str, Any]) -> None:
         """Write the named files and the manifest; what was there under those names is replaced at once."""
+        self._replace(files, manifest)
+        self.discard("failure.json")
+
+    def amend(self, files: Mapping[str, Writer], *, manifest: Mapping[str, Any]) -> None:
+        """Write files of a finished job again. It stays as old as it was, and so does a failure after it."""
+        with as_old(self.path / "manifest.json"):
+            self._replace(files, manifest)
+
+    def _replace(self, files: Mapping[str, Writer], manifest: Mapping[str, Any]) -> None:
         self.path.mkdir(parents=True, exist_ok=True)
         made: dict[str, Path] = {}
         try:
             for name, write in (*files.items(), ("manifest.json", write_json(manifest))):
-                made[name] = _writtenwrite_beside(self.path / name, write)
+                made[name] = _made_beside(self.path / name, write)
             self.discard("manifest.json")
             for name, path in made.items():
                 path.replace(self.path / name)
         finally:
             for path in made.values():
                 path.unlink(missing_ok=True)
-        self.discard("failure.json")
 
     def put(self, name: str, write: Writer) -> None:
         """Write one more file beside those of a finished job."""
@@ -168,10 +176,18 @@ def state_digest(collection: Collection) -> str:
 
 def write_beside(path: Path, write: Writer) -> None:
     """Write a file beside its place and rename it there, so that nobody ever reads half of one."""
-    _writtenwrite_beside(path, write).replace(path)
+    _made_beside(path, write).replace(path)
 
 
-def _writtenwrite_beside(path: Path, write: Writer) -> Path:
+@contextmanager
+def as_old(path: Path) -> Iterator[None]:
+    """Whatever is written at the path meanwhile, it stays as old as it was."""
+    before = path.stat()
+    yield
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+
+
+def _made_beside(path: Path, write: Writer) -> Path:
     handle, name = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)
     os.close(handle)
     try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,6 +14,7 @@ from bench.evaluate import evaluate
 from bench.judgements import Judgement, qrels_of
 from bench.metrics import MEASURES
 from bench.qrels import Qrels
+from bench.resampling import Resamples
 from bench.runs import Run
 
 MEASURE, K = "ndcg", 5
@@ -70,26 +71,27 @@ class Missed:
     pooled: int
     low: float
     high: float
-    """The 95 % interval of the share, by bootstrap over queries."""
+    """The 95 % interval of the share, by bootstrap over needs."""
 
 
 def missed(
     collection: Collection, pool: Mapping[str, set[str]], *, rel: float, seed: int = 0
 ) -> Missed | None:
     """How much of what is relevant (grade at least `rel`) the pool had; None without a query judged in full."""
-    counts = []
-    for query, grades in collection.qrels.by_query.items():
-        if len(grades) >= len(collection.docs):
-            relevant = {doc for doc, grade in grades.items() if grade >= rel}
-            if relevant:
-                counts.append((len(relevant & pool.get(query, set())), len(relevant)))
+    counts, needs = [], []
+    for query in collection.queries:
+        grades = collection.qrels.by_query.get(query.id, {})
+        relevant = {doc for doc, grade in grades.items() if grade >= rel}
+        if relevant and len(grades) >= len(collection.docs):
+            counts.append((len(relevant & pool.get(query.id, set())), len(relevant)))
+            needs.append(query.need)
     if not counts:
         return None
-    table = np.array(counts)
-    drawn = np.random.default_rng(seed).integers(0, len(table), (10_000, len(table)))
-    shares = table[drawn, 0].sum(1) / table[drawn, 1].sum(1)
-    low, high = np.percentile(shares, [2.5, 97.5])
-    return Missed(len(table), int(table[:, 1].sum()), int(table[:, 0].sum()), float(low), float(high))
+    table = np.array(counts, float)
+    means = Resamples.of(needs, seed=seed).means(table)
+    low, high = np.percentile(means[:, 0] / means[:, 1], [2.5, 97.5])
+    pooled, relevant_ones = table.sum(axis=0).astype(int)
+    return Missed(len(table), int(relevant_ones), int(pooled), float(low), float(high))
 
 
 def pool_of(runs: Mapping[str, Run], depth: int) -> dict[str, set[str]]:
@@ -102,7 +104,7 @@ def pool_of(runs: Mapping[str, Run], depth: int) -> dict[str, set[str]]:
 
 
 def scores(runs: Mapping[str, Run], qrels: Qrels) -> dict[str, float]:
-    """nDCG@5 of every run."""
+    """MEASURE at K of every run."""
     measures = [MEASURES[MEASURE]]
     return {
         n: evaluate(run, qrels, ks=[K], measures=measures).mean(MEASURE, K) or 0.0 for n, run in runs.items()
@@ -142,11 +144,20 @@ def leave_one_out(runs: Mapping[str, Run], qrels: Qrels, *, depth: int) -> list[
     return sorted(found, key=lambda one: -abs(one.score - one.without))
 
 
+WAYS: Mapping[str, Callable[[float, float], float]] = {
+    "second": lambda _, second: second,
+    "higher": max,
+    "lower": min,
+}
+"""How two grades of a pair can be settled, the first and the second, by name."""
+
+
 @dataclass(frozen=True)
 class Reranked:
     """The order of systems under one way to settle two readings, beside that of the first reading."""
 
     way: str
+    """One of WAYS."""
     tau: float
     changed: list[tuple[str, str]]
     """Pairs of systems whose order it turns."""
@@ -155,28 +166,22 @@ class Reranked:
 def ranked_again(
     runs: Mapping[str, Run], log: Sequence[Judgement], first: str, second: str
 ) -> list[Reranked]:
-    """Systems ranked under the second reading where there is one, and under the higher and the lower of the two."""
+    """Systems ranked under each of WAYS; a pair that the second has not read keeps the grade of the first."""
     one, two = qrels_of(log, assessors=[first]), qrels_of(log, assessors=[second])
     queries = next(iter(runs.values())).queries
     plain = scores(runs, one.of_queries(queries))
     found = []
-    for way in (second, "union", "intersection"):
+    for way, settle in WAYS.items():
         settled: dict[str, dict[str, float]] = {}
         for q, grades in one.by_query.items():
             other = two.by_query.get(q, {})
-            settled[q] = {d: _settled(grade, other.get(d, grade), way) for d, grade in grades.items()}
+            settled[q] = {d: settle(grade, other.get(d, grade)) for d, grade in grades.items()}
         again = scores(runs, Qrels.of(settled).of_queries(queries))
         names = list(runs)
         tau = float(kendalltau([plain[n] for n in names], [again[n] for n in names]).statistic)
         turned = [(a, b) for a in names for b in names if plain[a] > plain[b] and again[a] < again[b]]
         found.append(Reranked(way, tau, turned))
     return found
-
-
-def _settled(first: float, second: float, way: str) -> float:
-    if way == "union":
-        return max(first, second)
-    return min(first, second) if way == "intersection" else second
 
 
 def _rank(table: Mapping[str, float], system: str) -> int:

@@ -5,8 +5,12 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from bench.errors import BenchError, did_you_mean
+
+if TYPE_CHECKING:
+    from bench.api import Results
 
 HELP = """\
 bench runs retrievers over a collection of documents with judged queries and writes a grid of
@@ -22,6 +26,7 @@ precision, recall, MRR and nDCG at every k, with latency, to Parquet.
   retriever   what searches: bm25, faiss, dense (any store=), hybrid (fusion.sides)
   reranker    what reorders the first rerank_depth=50 candidates: none, overlap, cross_encoder
   k           how many chunks go to the model: a number or a list
+  budget      beside k, as many chunks as have so many tokens: budget=[500,1000]
   depth       how many candidates are stored (100)
   name        the folder under outputs/ (default)
   dry_run=true says what would be done; fresh=true does and measures it again; timing=off skips the latency pass
@@ -32,6 +37,14 @@ Verbs:
   cache       what the cache holds, and prune DAYS:       python -m bench cache prune 30
 
   data        check NAME_OR_FOLDER: what is odd, what a score can reach; audit NAME: how far judgements can be trusted
+  evaluate    score rankings of any system, or stored runs on other judgements:  python -m bench evaluate --help
+  compare     which system may be the best, which k, which reranker; or before and after, tested:
+                                                          python -m bench compare outputs/default --baseline bm25
+  gate        hold a system to rules, for a build server: python -m bench gate --help
+  selftest    every measure that trec_eval has too, beside it, on your files:   python -m bench selftest --help
+  abstention  how well scores tell questions that have an answer from those that have none:
+                                                          python -m bench abstention outputs/default
+  similarity  how alike the rankings of the systems are:  python -m bench similarity outputs/default
 
 Any setting of conf/ can be given as key=value (python -m bench --cfg job shows them all).
 Exit codes: 0 done, 1 a cell failed, 2 asked wrongly (then nothing has been written).
@@ -59,7 +72,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _answer(arguments: list[str]) -> int:
     first = arguments[0] if arguments else ""
-    if {"-h", "--help"} & set(arguments) or first == "help":
+    if first == "help" or ({"-h", "--help"} & set(arguments) and first not in HELPFUL):
         print(HELP, end="")
         return 0
     if first == "--version":
@@ -137,4 +150,86 @@ def _data(arguments: list[str]) -> int:
     return 0
 
 
-VERBS: dict[str, Callable[[list[str]], int]] = {"run": _run, "list": _list, "cache": _cache, "data": _data}
+def _evaluate(arguments: list[str]) -> int:
+    from bench.evaluate_request import request
+
+    asked = request(arguments)
+    if asked.folder is not None:
+        from bench.scoring import rescored
+        from bench.tables import told
+
+        return told(rescored(asked))
+    from bench.score_tables import told as scores_told
+    from bench.scoring import scored
+
+    return scores_told(
+        scored(asked), form=asked.form, output=asked.output, per_query=asked.per_query, beside=asked.beside
+    )
+
+
+def _compare(arguments: list[str]) -> int:
+    from bench.compare_request import request
+    from bench.compare_tables import told
+    from bench.comparing import compared
+
+    asked = request(arguments)
+    return told(compared(asked), form=asked.form, output=asked.output)
+
+
+def _gate(arguments: list[str]) -> int:
+    from bench.gate_request import request
+    from bench.gate_tables import told
+    from bench.gating import gated
+
+    asked = request(arguments)
+    return told(gated(asked), junit=asked.junit, markdown=asked.markdown)
+
+
+def _selftest(arguments: list[str]) -> int:
+    from bench.selftest import selftest
+
+    found = selftest(arguments)
+    print("\n".join(found.lines()))
+    return 0 if found.passed else 1
+
+
+def _abstention(arguments: list[str]) -> int:
+    from bench.run_tables import abstention_tables
+    from bench.tables import shown
+
+    shown(abstention_tables(_loaded("abstention", arguments).kept))
+    return 0
+
+
+def _similarity(arguments: list[str]) -> int:
+    from bench.run_tables import similarity_tables
+    from bench.tables import shown
+
+    shown(similarity_tables(_loaded("similarity", arguments).kept))
+    return 0
+
+
+def _loaded(verb: str, arguments: list[str]) -> Results:
+    from bench.api import load
+
+    if len(arguments) != 1:
+        raise BenchError(
+            f"{' '.join([verb, *arguments])}: of which folder? python -m bench {verb} outputs/default"
+        )
+    return load(arguments[0])
+
+
+VERBS: dict[str, Callable[[list[str]], int]] = {
+    "run": _run,
+    "list": _list,
+    "cache": _cache,
+    "data": _data,
+    "evaluate": _evaluate,
+    "compare": _compare,
+    "gate": _gate,
+    "selftest": _selftest,
+    "abstention": _abstention,
+    "similarity": _similarity,
+}
+HELPFUL = ("evaluate", "compare", "gate", "selftest")
+"""The verbs that answer --help themselves."""

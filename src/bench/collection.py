@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
+import unicodedata
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -64,6 +65,8 @@ class Collection:
     language: str | None = None
     max_grade: float | None = None
     notes: tuple[str, ...] = ()
+    whole_corpus: str | None = None
+    """The digest of the whole corpus, where only some of its documents are at hand."""
 
     def __post_init__(self) -> None:
         for kind, items in (("document", self.docs), ("query", self.queries)):
@@ -90,12 +93,15 @@ class Collection:
 
     @cached_property
     def doc_tokens(self) -> npt.NDArray[np.int64]:
-        """How many tokens, words and marks, each document has, by row."""
-        return np.array([len(TOKEN.findall(doc.contents)) for doc in self.docs], np.int64)
+        """How many tokens, words and marks, each document has, by row; ñ is one letter however it was typed."""
+        composed = (unicodedata.normalize("NFC", doc.contents) for doc in self.docs)
+        return np.array([len(TOKEN.findall(text)) for text in composed], np.int64)
 
     @cached_property
     def corpus_digest(self) -> str:
         """A name for what is searched: ids, titles and texts, whatever their order in the file."""
+        if self.whole_corpus is not None:
+            return self.whole_corpus
         return digest(*(part for doc in self.docs for part in (doc.id, doc.title, doc.text)))
 
     @cached_property
@@ -103,12 +109,17 @@ class Collection:
         """A name for what is asked: ids and texts."""
         return digest(*(part for query in self.queries for part in (query.id, query.text)))
 
-    @property
+    @cached_property
     def qrels_digest(self) -> str:
-        """A name for the judgements, and for the scale of grades where it is declared."""
-        return (
-            self.qrels.digest if self.max_grade is None else digest(self.qrels.digest, f"{self.max_grade:g}")
-        )
+        """A name for what answers are held against: judgements, the declared scale, and which queries share a need."""
+        scale = "" if self.max_grade is None else f"{self.max_grade:g}"
+        shared = (part for query in self.queries if query.need != query.id for part in (query.id, query.need))
+        return digest(self.qrels.digest, scale, *shared)
+
+    @property
+    def digests(self) -> dict[str, str]:
+        """The state it is in, by the name of each part."""
+        return {"corpus": self.corpus_digest, "queries": self.queries_digest, "qrels": self.qrels_digest}
 
     def limited(self, queries: int) -> Collection:
         """The same with only the first so many queries (by id) and their judgements, for a first look."""

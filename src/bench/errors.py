@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import math
 from collections.abc import Iterable
 
 
@@ -38,3 +39,32 @@ def listing(items: Iterable[str], *, most: int = 10) -> str:
     every = list(items)
     more = f" and {len(every) - most} more" if len(every) > most else ""
     return ", ".join(every[:most]) + more
+
+
+def check_whole(setting: str, value: object, *, least: int, most: int | None = None) -> None:
+    """BenchError, naming the setting, unless the value is a whole number from `least`, and to `most`."""
+    if type(value) is not int or value < least or (most is not None and value > most):
+        raise BenchError(f"{setting}={value!r}: a whole number from {least}{f' to {most}' if most else ''}")
+
+
+def check_number(
+    setting: str, value: object, *, least: float = 0, most: float = math.inf, above: bool = False
+) -> None:
+    """BenchError, naming the setting, unless the value is a finite number from `least` (or above it) to `most`."""
+    number = value if isinstance(value, (int, float)) and not isinstance(value, bool) else math.nan
+    if not (math.isfinite(number) and least <= number <= most) or (above and number == least):
+        to = "" if most == math.inf else f" to {most:g}"
+        raise BenchError(f"{setting}={value!r}: a number {'above' if above else 'from'} {least:g}{to}")
+
+
+def check_one_of(setting: str, value: object, allowed: Iterable[str]) -> None:
+    """BenchError, naming the setting, unless the value is one of these words."""
+    known = list(allowed)
+    if value not in known:
+        raise BenchError(f"{setting}={value!r}: one of {', '.join(known)}")
+
+
+def check_flag(setting: str, value: object) -> None:
+    """BenchError, naming the setting, unless the value is true or false."""
+    if not isinstance(value, bool):
+        raise BenchError(f"{setting}={value!r}: true or false")

@@ -71,13 +71,20 @@ def evaluate(
     if not len(qrels):
         raise BenchError("there is no judgement, so nothing can be measured")
     gains = join(run, qrels, max_grade=max_grade)
+    shallow = gains.top(max(ks, default=1))
     values = {}
     for measure in measures:
-        counts = (
-            np.full(len(gains.ideal), True) if measure.name == "judged" else gains.total(rel=measure.rel) > 0
-        )
+        kept = counts(measure, shallow)
         left_out = 0.0 if no_relevant_is_zero else np.nan
         for k in ks:
-            values[measure.key, k] = np.where(counts, measure(gains, k), left_out)
-    unanswered = (gains.total() > 0) & (gains.status == EMPTY).all(axis=-1)
+            seen = shallow if measure.has_k else gains
+            values[measure.key, k] = np.where(kept, measure(seen, k), left_out)
+    unanswered = (gains.total() > 0) & (gains.status[..., 0] == EMPTY)
     return Evaluation(qrels.judged_queries, values, gains, unanswered)
+
+
+def counts(measure: Measure, gains: Gains) -> npt.NDArray[np.bool_]:
+    """Which queries count in the mean of a measure, [q]: those with something relevant to it; of Judged all."""
+    if measure.name == "judged":
+        return np.full(len(gains.ideal), True)
+    return np.asarray(gains.total(rel=measure.rel) > 0)

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, Protocol, TypeVar
+from typing import ClassVar, Literal, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from bench.errors import BenchError, did_you_mean
+from bench.errors import BenchError, check_number, did_you_mean
 from bench.runs import Run, Scores, Stage
 
 Mask = npt.NDArray[np.bool_]
@@ -37,9 +36,11 @@ class ReciprocalRank:
 
     rank_constant: float = 60
 
+    by_rank: ClassVar[bool] = True
+    """Its scores are made of ranks: they say nothing of how good a document is."""
+
     def __post_init__(self) -> None:
-        if type(self.rank_constant) not in (int, float) or not 0 <= self.rank_constant < math.inf:
-            raise BenchError(f"fusion.rank_constant={self.rank_constant!r}: a number from 0")
+        check_number("fusion.rank_constant", self.rank_constant)
 
     def fuse(self, runs: Mapping[str, Run], weights: Mapping[str, float], *, depth: int) -> Run:
         """One run by reciprocal ranks."""
@@ -154,8 +155,7 @@ def _refuse_unfit(runs: Mapping[str, Run], weights: Mapping[str, float]) -> None
     if any(run.queries != first.queries or run.docs != first.docs for run in runs.values()):
         raise ValueError("the runs to fuse must share their queries and their vocabulary")
     for name, weight in weights.items():
-        if not 0 <= weight < math.inf:
-            raise BenchError(f"fusion.sides.{name}.weight={weight}: a number from 0")
+        check_number(f"fusion.sides.{name}.weight", weight)
 
 
 def _range(scores: Scores, found: Mask) -> tuple[Scores, Scores]:

@@ -13,12 +13,14 @@ import pyarrow.parquet as pq
 
 from bench.errors import BenchError
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 MEASURE_COLUMNS = (
     "precision", "recall", "mrr", "ndcg", "ndcg_exp", "ndcg_retrieved", "complete", "part_recall", "alpha_ndcg",
     "ap", "success", "f1", "r_precision", "bpref", "rbp", "err", "context_precision", "judged",
 )  # fmt: skip
+LENSES = ("precision", "recall", "mrr", "ndcg")
+"""The four that everything is seen through first: their ties and their bounds by query are kept too."""
 STAGES = ("encode", "search", "fuse", "rerank")
 
 
@@ -63,6 +65,11 @@ def _columns() -> tuple[Column, ...]:
         Column("unanswered", whole, "Queries that count for which nothing came back; each counts 0."),
         Column("judged_queries", whole, "Queries with at least one judgement."),
         Column("unjudged_queries", whole, "Queries of the collection without any judgement."),
+        Column(
+            "tied_queries",
+            whole,
+            "Queries that count in which the order of equal scores could change a lens.",
+        ),
     ]
     measures = [
         column
@@ -79,6 +86,11 @@ def _columns() -> tuple[Column, ...]:
             Column(f"{name}_low", real, f"The least {name} can be, whatever the unjudged documents are."),
             Column(f"{name}_high", real, f"The most {name} can be, whatever the unjudged documents are."),
         )
+    ]
+    tied = [
+        Column(f"{name}_tie_{end}", real, f"The {end} mean of {name} over all orders of equal scores.")
+        for name in LENSES
+        for end in ("lowest", "highest")
     ]
     latency = [
         column
@@ -114,7 +126,8 @@ def _columns() -> tuple[Column, ...]:
         ),
         Column("index_bytes", whole, "What the index occupies."),
         Column("peak_memory_bytes", whole, "Peak resident memory of the process that ran the job.", True),
-        Column("context_tokens", real, r"Mean over queries of the tokens (`\w+|[^\w\s]`) in the k chunks."),
+        Column("context_tokens", real, r"Mean over queries of the tokens (`\w+|[^\w\s]`) handed over."),
+        Column("context_chunks", real, "Mean over queries of the chunks handed over."),
     ]
     fingerprints = [
         Column("corpus_digest", text, "Names the documents that were searched."),
@@ -123,7 +136,7 @@ def _columns() -> tuple[Column, ...]:
         Column("bench_version", text, "The version that wrote the row."),
         Column("schema_version", whole, "The version of these columns."),
     ]
-    return tuple(identity + counts + measures + latency + stages + costs + fingerprints)
+    return tuple(identity + counts + measures + tied + latency + stages + costs + fingerprints)
 
 
 GRID = _columns()
@@ -133,23 +146,31 @@ PER_QUERY = (
     Column("seed", pa.int64(), "As in the grid."),
     Column("query_id", pa.string(), "A judged query."),
     Column("k", pa.int64(), "As in the grid."),
+    Column("budget", pa.int64(), "As in the grid."),
     *(
         Column(name, pa.float64(), f"{name} at k; null where the query is left out.")
         for name in MEASURE_COLUMNS
+    ),
+    *(
+        Column(
+            f"{name}_{end}", pa.float64(), f"The {word} {name} can be, whatever the unjudged documents are."
+        )
+        for name in LENSES
+        for end, word in (("low", "least"), ("high", "most"))
     ),
 )
 
 
 @dataclass(frozen=True, eq=False)
 class MetricGrid:
-    """The table of values: one row a cell (system, collection, k), ordered by collection, system and k."""
+    """The table of values: one row a cell (system, collection, k or budget), in that order."""
 
     table: pa.Table
 
     @classmethod
     def of(cls, rows: Iterable[Mapping[str, Any]]) -> MetricGrid:
         """A grid of these rows; a column that a row lacks is null, one that the schema lacks is an error."""
-        return cls(_ordered(_table(rows, GRID), ("collection", "system", "k", "seed", "system_id")))
+        return cls(_ordered(_table(rows, GRID), ("collection", "system", "k", "budget", "seed", "system_id")))
 
     @classmethod
     def read(cls, path: Path) -> MetricGrid:
@@ -185,7 +206,7 @@ def per_query_table(columns: Mapping[str, Sequence[Any]]) -> pa.Table:
 def concatenated(tables: Sequence[pa.Table], columns: Sequence[Column]) -> pa.Table:
     """Several tables of one schema as one, ordered as the grid is where it has those columns."""
     whole = pa.concat_tables(tables) if tables else _schema(columns).empty_table()
-    keys = ("collection", "system", "k", "seed", "system_id", "query_id")
+    keys = ("collection", "system", "k", "budget", "seed", "system_id", "query_id")
     return _ordered(whole, tuple(key for key in keys if key in whole.column_names))
 
 

@@ -5,18 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from omegaconf import OmegaConf
+from hydra.errors import HydraException
+from omegaconf import DictConfig, OmegaConf
+from omegaconf.errors import OmegaConfBaseException
 
 from bench.api import run
-from bench.artifacts import OUTPUTS, JobFolder
-from bench.audit import leave_one_out, missed, pool_of, ranked_again, repeats
-from bench.checks import conflicts, findings, reach
+from bench.audit import MEASURE, K, leave_one_out, missed, pool_of, ranked_again, repeats
+from bench.checks import conflicts, findings
 from bench.collection import Collection
-from bench.config import compose_config, conf_folder, options_of
+from bench.config import compose_config, conf_folder, explained, options_of
 from bench.errors import BenchError, did_you_mean, listing
-from bench.job import made
+from bench.job import collection_of
 from bench.judgements import Judgement, read_log
+from bench.loading import Collections
 from bench.metrics import MEASURES
+from bench.qrels import ANSWERS, RELEVANT
+from bench.references import chance, oracle
 from bench.runs import Run
 
 KS = (1, 3, 5, 10, 20)
@@ -45,36 +49,54 @@ def check(name: str, settings: Sequence[str]) -> Iterator[str]:
         raise BenchError("equal texts have different grades:\n  " + "\n  ".join(found[:20]))
     documents, queries = len(collection.docs), len(collection.queries)
     yield f"{collection.name}: {documents} documents, {queries} queries, {len(collection.qrels)} judged pairs"
-    yield from (f"- {note}" for note in dict.fromkeys([*collection.notes, *findings(collection, ks=())]))
+    yield from (f"- {note}" for note in dict.fromkeys([*collection.notes, *findings(collection)]))
     within = [k for k in KS if k <= documents]
-    values = reach(collection, ks=within)
+    highest = oracle(collection.qrels, ks=within)
+    expected = chance(collection.qrels, documents=documents, ks=within)
     yield ""
     yield "the highest mean that any ranking reaches / that a random one has in expectation"
     yield "k".rjust(6) + "".join(
         MEASURES[lens].symbol.rjust(18) for lens in ("recall", "ndcg", "precision", "mrr")
     )
     for k in within:
-        cells = (values[lens, k] for lens in ("recall", "ndcg", "precision", "mrr"))
-        yield f"{k:6}" + "".join(f"{best:10.3f} / {chance:5.3f}" for best, chance in cells)
+        cells = ((highest[lens, k], expected[lens, k]) for lens in ("recall", "ndcg", "precision", "mrr"))
+        yield f"{k:6}" + "".join(f"{best:10.3f} / {random:5.3f}" for best, random in cells)
 
 
 def audit(name: str, settings: Sequence[str]) -> Iterator[str]:
     """Repeated readings, what the pool missed, and how far the order of systems hangs on the judgements."""
-    collection = loaded(name, settings)
-    log = read_log(_log_of(collection, name, settings))
-    assessors = dict.fromkeys(one.assessor for one in log)
+    cfg = _composed(name, settings)
+    collection = collection_of(cfg, load=Collections())
+    log = read_log(_log_of(cfg, collection))
+    assessors = list(dict.fromkeys(one.assessor for one in log))
     yield f"{collection.name}: {len(log)} readings by {', '.join(assessors)}"
-    runs = _pooled(name, collection)
-    yield from _repeats(log, list(assessors))
+    collection, runs = _pooled([*_chosen(name), *settings], folder=f"audit-{collection.name}")
+    yield from _repeats(log, assessors)
     yield from _missed(collection, runs)
     yield from _left_out(collection, runs)
-    yield from _again(runs, log, list(assessors))
+    yield from _again(runs, log, assessors)
 
 
 def loaded(name: str, settings: Sequence[str] = ()) -> Collection:
-    """A collection by the name of its option, or by its folder in the form of BEIR."""
-    collection: Collection = made(compose_config([*_chosen(name), *settings]), "collection").load()
-    return collection
+    """A collection by the name of its option, or by its folder in the form of BEIR.
+
+    `settings` are those of the command line; of them the collection's, `split` and `stress` have a say.
+    """
+    return collection_of(_composed(name, settings), load=Collections())
+
+
+def pool() -> list[list[str]]:
+    """What each of the systems is asked with whose first results were pooled to be judged."""
+    systems: list[list[str]] = OmegaConf.to_object(OmegaConf.load(conf_folder() / "pool.yaml"))  # type: ignore[assignment]
+    return systems
+
+
+def _composed(name: str, settings: Sequence[str]) -> DictConfig:
+    words = [*_chosen(name), *settings]
+    try:
+        return compose_config(words)
+    except (HydraException, OmegaConfBaseException) as error:
+        raise explained(error, words) from error
 
 
 def _chosen(name: str) -> list[str]:
@@ -85,35 +107,24 @@ def _chosen(name: str) -> list[str]:
     raise BenchError(f"'{name}' is no collection and no folder{did_you_mean(name, options_of('collection'))}")
 
 
-def _log_of(collection: Collection, name: str, settings: Sequence[str]) -> Path:
-    cfg = compose_config([*_chosen(name), *settings])
+def _log_of(cfg: DictConfig, collection: Collection) -> Path:
     path = Path(cfg.collection.path) / "judgements.jsonl"
     if not path.is_file():
         raise BenchError(f"{collection.name} has no log of judgements ({path}), so there is nothing to audit")
     return path
 
 
-def _pooled(name: str, collection: Collection) -> dict[str, Run]:
-    """The runs of the systems of conf/pool.yaml, made where they have not been."""
+def _pooled(asked: Sequence[str], *, folder: str) -> tuple[Collection, dict[str, Run]]:
+    """The collection that is asked for and the runs of the pool's systems on it, made where they have not been."""
     runs = {}
-    folder = f"audit-{collection.name}"
-    systems: list[list[str]] = OmegaConf.to_object(OmegaConf.load(conf_folder() / "pool.yaml"))  # type: ignore[assignment]
-    for system in systems:
-        results = run(*_chosen(name), f"name={folder}", "timing=off", "k=5", *system)
-        cell = results.grid.iloc[0]
-        if cell["status"] != "ok":
-            raise BenchError(f"{cell['system']}: {cell['reason']}")
-        path = next((OUTPUTS / folder).glob(f"*{_job_id(folder, cell['system_id'])}"))
-        runs[str(cell["system"])] = JobFolder(path).run(collection)
-    return runs
-
-
-def _job_id(folder: str, system_id: str) -> str:
-    for path in sorted((OUTPUTS / folder).iterdir()):
-        manifest = JobFolder(path).manifest if path.is_dir() else None
-        if manifest and manifest["system_id"] == system_id:
-            return str(manifest["id"])
-    raise BenchError(f"{OUTPUTS / folder} lacks a run that has just been made; run the command again")
+    for system in pool():
+        for one in run(f"name={folder}", "timing=off", f"k={K}", *system, *asked).planned:
+            if one.folder.manifest is None:
+                failure = one.folder.failure or {"reason": "it left no result; run the command again"}
+                raise BenchError(f"{one.job.label}: {failure['reason']}")
+            collection = one.job.collection
+            runs[one.job.label] = one.folder.run(collection)
+    return collection, runs
 
 
 def _repeats(log: Sequence[Judgement], assessors: Sequence[str]) -> Iterator[str]:
@@ -128,9 +139,12 @@ def _repeats(log: Sequence[Judgement], assessors: Sequence[str]) -> Iterator[str
 
 
 def _missed(collection: Collection, runs: dict[str, Run]) -> Iterator[str]:
-    pool = pool_of(runs, POOL_DEPTH)
-    for rel, what in ((2, "answers (grade 2)"), (1, "relevant chunks (grade 1 or 2)")):
-        if found := missed(collection, pool, rel=rel):
+    pooled = pool_of(runs, POOL_DEPTH)
+    for least, what in (
+        (ANSWERS, f"answers (grade {ANSWERS})"),
+        (RELEVANT, f"relevant chunks (grade {RELEVANT} or more)"),
+    ):
+        if found := missed(collection, pooled, rel=least):
             share = f"{found.pooled / found.relevant:.3f} [{found.low:.3f}, {found.high:.3f}]"
             yield (
                 f"{what} of the {found.queries} queries judged in full: the top {POOL_DEPTH} of {len(runs)} "
@@ -141,7 +155,10 @@ def _missed(collection: Collection, runs: dict[str, Run]) -> Iterator[str]:
 def _left_out(collection: Collection, runs: dict[str, Run]) -> Iterator[str]:
     every = leave_one_out(runs, collection.qrels, depth=POOL_DEPTH)
     yield ""
-    yield "nDCG@5 and rank, then without the judgements that only this system's top 10 brought"
+    yield (
+        f"{MEASURES[MEASURE].at(K)} and rank, then without the judgements that only this system's top "
+        f"{POOL_DEPTH} brought"
+    )
     width = max(map(len, runs))
     for one in sorted(every, key=lambda one: one.rank):
         yield f"{one.system:{width}}  {one.score:.4f} {one.rank:3}   {one.without:.4f} {one.rank_without:3}"
@@ -151,10 +168,12 @@ def _left_out(collection: Collection, runs: dict[str, Run]) -> Iterator[str]:
 
 
 def _again(runs: dict[str, Run], log: Sequence[Judgement], assessors: Sequence[str]) -> Iterator[str]:
-    passes = [name for name in assessors if name.startswith("pass-")]
-    if len(passes) < 2:
+    """The two who came last: before the readings of systems' results stands what an author meant."""
+    if len(assessors) < 2 or len(runs) < 2:
         return
+    first, second = assessors[-2:]
     yield ""
-    for one in ranked_again(runs, log, passes[0], passes[1]):
+    for one in ranked_again(runs, log, first, second):
+        way = second if one.way == "second" else f"the {one.way} of the two"
         turned = ", ".join(f"{a} > {b}" for a, b in one.changed) or "none"
-        yield f"systems under {one.way}: tau {one.tau:.3f} with {passes[0]}; verdicts that change: {turned}"
+        yield f"systems under {way}: tau {one.tau:.3f} with {first}; verdicts that change: {turned}"

@@ -15,13 +15,12 @@ from hydra.utils import get_object, instantiate
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import MissingMandatoryValue, OmegaConfBaseException
 
-from bench import labels
+from bench import labels, settings
 from bench.collection import Collection
 from bench.config import GROUPS, options_of, refuse_unread
 from bench.errors import BenchError, Unavailable, Unsuitable, did_you_mean
 from bench.identity import digest, identity, parts_of
 from bench.measure import Measure
-from bench.metrics import MEASURES, parse
 from bench.rerankers import Reranker
 from bench.retrievers import Retriever
 from bench.splits import split
@@ -47,6 +46,12 @@ class System:
     def elsewhere(self) -> bool:
         """Whether a part has its index made elsewhere: the seconds that takes are not ours to tell."""
         return any(getattr(part, "elsewhere", False) for part in parts_of(self.retriever))
+
+    @property
+    def scores_are_ranks(self) -> bool:
+        """Whether the scores only say in which order a query's documents stand, so no two queries can be compared."""
+        last = self.reranker if getattr(self.reranker, "depth", 1) else self.retriever
+        return any(getattr(part, "by_rank", False) for part in parts_of(last))
 
     @property
     def stored(self) -> bool:
@@ -79,13 +84,14 @@ class Absent:
 
 @dataclass(frozen=True, kw_only=True)
 class Job:
-    """One system on one collection at some k: all that a run needs to know."""
+    """One system on one collection at some k and token budgets: all that a run needs to know."""
 
     name: str
     label: str
     system: System
     collection: Collection
     ks: tuple[int, ...]
+    budgets: tuple[int, ...]
     seed: int
     measures: tuple[Measure, ...]
     timing: Timing
@@ -116,12 +122,13 @@ class Job:
 def job_of(cfg: DictConfig, *, load: Callable[[Any], Collection]) -> Job:
     """The job that a composed configuration asks for; BenchError names the key that is wrong."""
     refuse_unread(cfg)
-    _flag(cfg, "dry_run")
+    settings.flag(cfg, "dry_run")
     for group in (*GROUPS, "collection", "timing"):
         if group in cfg and not OmegaConf.is_dict(cfg[group]):
             raise BenchError(f"{group}={cfg[group]}: one of {', '.join(options_of(group))}")
-    ks, depth = _ks(cfg), _whole(cfg, "depth", least=1)
-    _whole(cfg, "rerank_depth", least=1)
+    ks = settings.numbers(cfg, "k", fewest=1, such_as="k=[1,3,5]")
+    depth = settings.whole(cfg, "depth", least=1)
+    settings.whole(cfg, "rerank_depth", least=1)
     if max(ks) > depth:
         raise BenchError(
             f"k={max(ks)} is more than depth={depth} candidates; ask for a smaller k or a larger depth"
@@ -130,14 +137,15 @@ def job_of(cfg: DictConfig, *, load: Callable[[Any], Collection]) -> Job:
         raise BenchError(
             f"name='{cfg.name}' names a folder: letters, digits, dot, underscore and hyphen only"
         )
-    measures = _measures(cfg.measures)
-    collection = split(load(made(cfg, "collection")), str(cfg.split))
-    if cfg.stress != "none":
-        collection = stressed(collection, str(cfg.stress), language=language_of(collection))
+    measures = settings.measures(cfg)
+    collection, refused = _collection_or_refusal(cfg, load=load)
     label = labels.label(cfg)
     if cfg.analyzer.get("language") == "auto":
         cfg.analyzer.language = language_of(collection) or "plain"
-    system = System(retriever=_part(cfg, "retriever"), reranker=_part(cfg, "reranker"), depth=depth)
+    retriever = _part(cfg, "retriever")
+    if refused:
+        retriever = Absent(group="stress", asked=f"{cfg.stress}, {label}", error=refused)
+    system = System(retriever=retriever, reranker=_part(cfg, "reranker"), depth=depth)
     timing = made(cfg, "timing")
     if system.stored:
         timing = replace(timing, enabled=False)
@@ -147,15 +155,35 @@ def job_of(cfg: DictConfig, *, load: Callable[[Any], Collection]) -> Job:
         system=system,
         collection=collection,
         ks=ks,
-        seed=_whole(cfg, "seed", least=0, most=2**32 - 1),
+        budgets=settings.numbers(cfg, "budget", fewest=0, such_as="budget=[500,1000]"),
+        seed=settings.whole(cfg, "seed", least=0, most=2**32 - 1),
         measures=measures,
         timing=timing,
         options=labels.options(cfg),
         settings=labels.settings(cfg),
         overrides=tuple(cfg.hydra.overrides.task),
         cache_dir=cfg.cache_dir,
-        fresh=_flag(cfg, "fresh"),
+        fresh=settings.flag(cfg, "fresh"),
     )
+
+
+def collection_of(cfg: DictConfig, *, load: Callable[[Any], Collection]) -> Collection:
+    """The collection that a composed configuration asks for: the half of it, and under the stress, that are asked."""
+    collection = split(load(made(cfg, "collection")), str(cfg.split))
+    if cfg.stress == "none":
+        return collection
+    return stressed(collection, str(cfg.stress), language=language_of(collection))
+
+
+def _collection_or_refusal(
+    cfg: DictConfig, *, load: Callable[[Any], Collection]
+) -> tuple[Collection, Unsuitable | None]:
+    """The collection; where the stress does not suit it, the plain one under the name that was asked for, and why."""
+    try:
+        return collection_of(cfg, load=load), None
+    except Unsuitable as error:
+        plain = split(load(made(cfg, "collection")), str(cfg.split))
+        return replace(plain, name=f"{plain.name}~{cfg.stress}"), error
 
 
 def language_of(collection: Collection) -> str | None:
@@ -212,36 +240,3 @@ def _cause(error: BaseException) -> BaseException:
 
 def _first_line(error: BaseException) -> str:
     return (str(error).strip().splitlines() or [type(error).__name__])[0]
-
-
-def _measures(names: Any) -> tuple[Measure, ...]:
-    if not OmegaConf.is_list(names) or not names:
-        raise BenchError(f"measures={names}: a list of measures, measures=[ndcg,recall]")
-    asked = [parse(str(name))[0] for name in names]
-    for measure, name in zip(asked, names, strict=True):
-        if measure != MEASURES[measure.name]:
-            raise BenchError(f"measures: the grid has columns for the usual parameters alone, not for {name}")
-    return tuple(dict.fromkeys(asked))
-
-
-def _ks(cfg: DictConfig) -> tuple[int, ...]:
-    asked = list(cfg.k) if OmegaConf.is_list(cfg.k) else [cfg.k]
-    if not asked or any(type(k) is not int or k < 1 for k in asked):
-        raise BenchError(f"k={cfg.k}: k is a whole number from 1, or a list of them, k=[1,3,5]")
-    return tuple(sorted(set(asked)))
-
-
-def _whole(cfg: DictConfig, key: str, *, least: int, most: int | None = None) -> int:
-    value = cfg[key]
-    if type(value) is not int or value < least or (most is not None and value > most):
-        raise BenchError(
-            f"{key}={value}: {key} is a whole number from {least}{f' to {most}' if most else ''}"
-        )
-    return value
-
-
-def _flag(cfg: DictConfig, key: str) -> bool:
-    value = cfg[key]
-    if not isinstance(value, bool):
-        raise BenchError(f"{key}={value}: {key} is true or false")
-    return value

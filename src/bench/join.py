@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -10,6 +10,8 @@ import numpy.typing as npt
 from bench.gains import EMPTY, JUDGED, NEGATIVE, RELEVANT, UNJUDGED, Bits, Gains
 from bench.qrels import Qrels
 from bench.runs import Rows, Run
+
+Place = TypeVar("Place", bound=np.generic)
 
 
 def join(run: Run, qrels: Qrels, *, max_grade: float | None = None) -> Gains:
@@ -19,11 +21,10 @@ def join(run: Run, qrels: Qrels, *, max_grade: float | None = None) -> Gains:
     """
     query = qrels.query_codes
     row = run.docs.rows(qrels.doc_array)
-    rows = _aligned(run, qrels)
-    # By place in its query, so that one judgement of every query is looked for at a time.
+    rows = aligned(run.rows, run, qrels, empty=-1)
     count = np.bincount(query, minlength=len(qrels.judged_queries))
     place = np.arange(len(query)) - np.repeat(np.cumsum(count) - count, count)
-    rank = _ranks(rows, query, row, place)
+    rank = _ranks(rows, query, row)
 
     found = rank >= 0
     at = (query[found], rank[found])
@@ -34,44 +35,46 @@ def join(run: Run, qrels: Qrels, *, max_grade: float | None = None) -> Gains:
     kind = np.where(grade >= 1, RELEVANT, np.where(grade < 0, NEGATIVE, JUDGED)).astype(np.int8)
     status[at] = kind[found]
 
-    order = np.lexsort((-grade, query))
-    ideal = np.full((len(count), int(count.max(initial=0))), -np.inf)
-    ideal[query, place] = grade[order]
+    falling = np.full((len(count), int(count.max(initial=0))), np.inf)
+    falling[query, place] = -grade
+    ideal = -np.sort(falling, axis=-1)
     covers, parts, covering = _parts(qrels, rows.shape, at=at, found=found, where=(query, place))
     top = float(grade.max(initial=1.0)) if max_grade is None else max_grade
     return Gains(ranked, status, ideal, top, covers, parts, covering)
 
 
-def _aligned(run: Run, qrels: Qrels) -> Rows:
-    """The rows of the run in the order of the judged queries, [q, depth]; at least one place, so none is special."""
+def aligned(values: npt.NDArray[Place], run: Run, qrels: Qrels, *, empty: float) -> npt.NDArray[Place]:
+    """What a run holds by place, [q, depth], in the order of the judged queries and `empty` for those it lacks.
+
+    At least one place, so none is special.
+    """
     if run.queries == qrels.judged_queries and run.depth:
-        return run.rows
+        return values
     positions = {query: i for i, query in enumerate(qrels.judged_queries)}
     place = np.array([positions.get(query, -1) for query in run.queries], np.int64)
-    rows = np.full((len(positions), max(1, run.depth)), -1, np.int32)
-    rows[place[place >= 0], : run.depth] = run.rows[place >= 0]
-    return rows
+    every = np.full((len(positions), max(1, run.depth)), empty, values.dtype)
+    every[place[place >= 0], : run.depth] = values[place >= 0]
+    return every
 
 
-def _ranks(
-    rows: Rows, query: npt.NDArray[np.int64], row: Rows, place: npt.NDArray[np.int64]
-) -> npt.NDArray[np.int64]:
+def _ranks(rows: Rows, query: npt.NDArray[np.int64], row: Rows) -> npt.NDArray[np.int64]:
     """Where each judged document stands in the ranking of its query, from 0; -1 where it does not.
 
-    Comparing a whole ranking with one document is so cheap that sorting pays only for deep pools.
+    One judgement of every query is looked for at a time. Comparing a whole ranking with one document is so
+    cheap that sorting pays only for deep pools.
     """
-    comparisons = len(row) * rows.shape[1]
-    if comparisons > 40 * rows.size:
+    if len(row) > 40 * len(rows):
         return _ranks_by_sorting(rows, query, row)
+    asked = np.where(row >= 0, row, np.int32(-2))
     rank = np.full(len(row), -1, np.int64)
-    order = np.argsort(place, kind="stable")
-    bounds = np.searchsorted(place[order], np.arange(int(place.max(initial=-1)) + 2))
-    for start, end in itertools.pairwise(bounds):
-        here = order[start:end]
-        lines = rows if end - start == len(rows) else rows[query[here]]
-        hit = lines == np.where(row[here] >= 0, row[here], -2)[:, np.newaxis]
-        first = hit.argmax(axis=1)
-        rank[here] = np.where(hit[np.arange(len(here)), first], first, -1)
+    count = np.bincount(query, minlength=len(rows))
+    first = np.cumsum(count) - count
+    for turn in range(int(count.max(initial=0))):
+        judged = np.flatnonzero(count > turn)
+        lines = rows if len(judged) == len(rows) else rows[judged]
+        here = first[judged] + turn
+        hit = np.flatnonzero(lines == asked[here, np.newaxis])
+        rank[here[hit // rows.shape[1]]] = hit % rows.shape[1]
     return rank
 
 

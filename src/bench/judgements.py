@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from bench.errors import BenchError
-from bench.qrels import Qrels
+from bench.lines import Problems, lines
+from bench.qrels import ANSWERS, Qrels
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -27,14 +29,14 @@ class Judgement:
 
 
 def read_log(path: Path) -> list[Judgement]:
-    """Every judgement of a log, in its order; BenchError names the line that is damaged."""
-    judgements = []
-    for number, line in enumerate(path.read_text(encoding="utf-8").split("\n"), 1):
-        if line.strip():
-            try:
-                judgements.append(Judgement(**json.loads(line)))
-            except (ValueError, TypeError) as error:
-                raise BenchError(f"{path}:{number}: not a judgement ({error})") from error
+    """Every judgement of a log, in its order; BenchError names every line that is none."""
+    judgements, problems = [], Problems()
+    for number, line in lines(path, problems):
+        try:
+            judgements.append(_judgement(json.loads(line)))
+        except (ValueError, TypeError) as error:
+            problems.add(path, number, f"not a judgement ({error})")
+    problems.raise_any(f"the log {path.name}")
     return judgements
 
 
@@ -57,7 +59,20 @@ def qrels_of(log: Iterable[Judgement], *, assessors: Sequence[str]) -> Qrels:
     parts: dict[str, dict[str, list[str]]] = {}
     for (query, doc), judgement in sorted(decided.items()):
         grades.setdefault(query, {})[doc] = judgement.grade
-        if judgement.part is not None and judgement.grade >= 2:
+        if judgement.part is not None and judgement.grade >= ANSWERS:
             parts.setdefault(query, {}).setdefault(judgement.part, []).append(doc)
     several: Mapping[str, Mapping[str, list[str]]] = {q: ps for q, ps in parts.items() if len(ps) > 1}
     return Qrels.of(grades, parts=several)
+
+
+def _judgement(row: Any) -> Judgement:
+    """ValueError or TypeError where the row is none."""
+    if not isinstance(row, dict):
+        raise TypeError("a JSON object is needed")
+    made = Judgement(**row)
+    for name in ("assessor", "query_id", "doc_id"):
+        if not isinstance(getattr(made, name), str):
+            raise TypeError(f"{name} is {getattr(made, name)!r}, not a text")
+    if type(made.grade) not in (int, float) or not math.isfinite(made.grade):
+        raise TypeError(f"grade is {made.grade!r}, not a number")
+    return made

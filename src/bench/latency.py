@@ -18,7 +18,7 @@ from bench.pipeline import cache_of
 from bench.progress import spinning
 from bench.record import folder_of
 from bench.retrievers import Index
-from bench.samples import latency_columns, record_latency
+from bench.samples import record_latency, timed_ks
 from bench.timing import Call, Clock, Timed, latency
 
 
@@ -63,7 +63,7 @@ def time_systems(jobs: Sequence[Job]) -> list[str]:
 
 def is_timed(job: Job) -> bool:
     """Whether every k of the job has its latency."""
-    return not job.fresh and set(job.ks) <= set(latency_columns(folder_of(job)))
+    return not job.fresh and set(job.ks) <= set(timed_ks(folder_of(job)))
 
 
 def _cells(job: Job, opened: list[Index]) -> list[Cells]:

@@ -9,10 +9,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
+import numpy as np
+
 from bench.collection import Collection, Doc, Query
 from bench.errors import BenchError, listing
-from bench.lines import Problems, existing, lines, rows
+from bench.lines import Problems, content, existing, lines, plain, rows
+from bench.pairs import Pairs
 from bench.qrels import Qrels
+from bench.reading_text import careful_pairs
+from bench.repetitions import without_conflicts
+from bench.text_forms import BEIR_QRELS
 
 Item = TypeVar("Item", Doc, Query)
 _POLICIES = ("error", "keep", "drop")
@@ -60,7 +66,9 @@ class BeirFolder:
         problems = Problems()
         docs = _items(existing(folder, "corpus.jsonl", problems), _doc, problems)
         queries = _items(existing(folder, "queries.jsonl", problems), _query, problems)
-        judgements = _judgements(existing(folder, f"qrels/{self.split}.tsv", problems), problems)
+        judged = existing(folder, f"qrels/{self.split}.tsv", problems)
+        pairs = _judgements(judged, problems, top=self.max_grade)
+        judgements = pairs.by_query()
         parts_file = folder / "qrels" / "parts.tsv"
         parts = _parts(parts_file, judgements, problems) if parts_file.exists() else {}
         for kind, items in (("documents", docs), ("queries", queries)):
@@ -76,7 +84,7 @@ class BeirFolder:
             qrels=Qrels.of(judgements, parts=_known_parts(parts, judgements)),
             language=_LANGUAGES[self.language],
             max_grade=self.max_grade,
-            notes=tuple(_notes(docs, queries, judgements)),
+            notes=(*pairs.notes, *_notes(docs, queries, judgements)),
         )
         return collection if self.limit is None else collection.limited(self.limit)
 
@@ -193,27 +201,15 @@ def _record(record: Any) -> dict[str, Any]:
     return {"id": str(identifier), "text": text, "metadata": metadata}
 
 
-def _judgements(path: Path | None, problems: Problems) -> dict[str, dict[str, float]]:
-    judgements: dict[str, dict[str, float]] = {}
-    numbers: dict[tuple[str, str], int] = {}
+def _judgements(path: Path | None, problems: Problems, *, top: float | None) -> Pairs:
     if path is None:
-        return judgements
-    for number, (query, doc, text) in rows(path, ("query-id", "corpus-id", "score"), problems):
-        try:
-            grade = float(text)
-        except ValueError:
-            grade = math.nan
-        if not math.isfinite(grade):
-            problems.add(path, number, f"'{text}' is no grade")
-        elif (query, doc) in numbers and judgements[query][doc] != grade:
-            first = numbers[query, doc]
-            problems.add(
-                path, number, f"{query} / {doc} has grade {grade:g} here and another on line {first}"
-            )
-        else:
-            judgements.setdefault(query, {})[doc] = grade
-            numbers.setdefault((query, doc), number)
-    return judgements
+        return Pairs.none()
+    text = plain(content(path, problems))
+    pairs = without_conflicts(careful_pairs(text, path, BEIR_QRELS, problems), path, problems)
+    for place in np.flatnonzero(pairs.value > (math.inf if top is None else top)).tolist():
+        above = f"grade {pairs.value[place]:g} is above collection.max_grade={top:g}"
+        pairs.add_to(problems, path, place, above)
+    return pairs
 
 
 def _parts(
@@ -246,9 +242,11 @@ def _notes(
     empty = [doc.id for doc in docs.values() if not doc.contents.strip()]
     if empty:
         yield f"{len(empty)} documents without text: {listing(empty, most=5)}"
-    equal = len(docs) - len({doc.contents for doc in docs.values()})
-    if equal:
-        yield f"{equal} documents repeat the text of another"
+    first: dict[str, str] = {}
+    twins = [(doc.id, first.setdefault(doc.contents, doc.id)) for doc in docs.values()]
+    repeated = [f"{doc} ({other})" for doc, other in twins if doc != other]
+    if repeated:
+        yield f"{len(repeated)} documents repeat the text of another: {listing(repeated, most=5)}"
     silent = [query.id for query in queries.values() if not query.text.strip()]
     if silent:
         yield f"{len(silent)} queries without text: {listing(silent, most=5)}"

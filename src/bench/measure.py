@@ -33,6 +33,8 @@ class Measure:
     """Without, it is over the whole stored ranking."""
     parameters: tuple[tuple[str, Value], ...] = ()
     """Parameters that are not the defaults, or are always printed."""
+    divides_by_k: bool = False
+    """The number of places itself is in its denominator, so it matters even where nothing stands there."""
 
     def __call__(self, gains: Gains, k: int) -> Array:
         """The value at cut-off k (ranks from 1, k at least 1) for each query, [...]."""
@@ -73,12 +75,14 @@ class Measure:
 
 
 def measure(
-    symbol: str, *, grows_with_k: bool = False, has_k: bool = True, **shown: Value
+    symbol: str, *, grows_with_k: bool = False, has_k: bool = True, divides_by_k: bool = False, **shown: Value
 ) -> Callable[..., Measure]:
     """Make a function of gains and k a measure, printed as `symbol`, always with the parameters in `shown`."""
 
     def register(compute: Callable[..., Array]) -> Measure:
-        made = Measure(compute.__name__, symbol, compute, grows_with_k, has_k, tuple(shown.items()))
+        made = Measure(
+            compute.__name__, symbol, compute, grows_with_k, has_k, tuple(shown.items()), divides_by_k
+        )
         MEASURES[made.name] = made
         return made
 

@@ -10,8 +10,9 @@ from typing import Any
 import pyarrow as pa
 
 from bench.artifacts import JobFolder, write_beside, write_table
-from bench.errors import BenchError
+from bench.errors import BenchError, did_you_mean
 from bench.grid import GRID, PER_QUERY, SCHEMA_VERSION, MetricGrid, concatenated, read_table
+from bench.judging import judged
 
 
 @dataclass(frozen=True)
@@ -34,9 +35,10 @@ def merge(folder: Path, *, state: Mapping[str, dict[str, str]]) -> Merged:
         jobs, damaged = _readable(folder)
         current = {**_most_common(job.manifest for job in jobs if job.manifest), **state}
         kept = [job for job in jobs if job.manifest and _holds(job.manifest, current)]
-        grid = concatenated([job.grid for job in kept], GRID)
+        bounds = judged(folder, [(job.folder, job.manifest or {}) for job in kept])
+        grid = concatenated([b.grid(job.grid) for b, job in zip(bounds, kept, strict=True)], GRID)
         done = {
-            tuple(row[name] for name in NAMED_CELL): (row["system_id"], job.folder.stamp)
+            tuple(row.get(name) for name in NAMED_CELL): (row["system_id"], job.folder.stamp)
             for job in kept
             for row in job.grid.to_pylist()
         }
@@ -47,19 +49,40 @@ def merge(folder: Path, *, state: Mapping[str, dict[str, str]]) -> Merged:
             if _of(row, current) and not _outlived(row, job.folder.stamp, done)
         ]
         whole = concatenated([grid, MetricGrid.of(failed).table] if failed else [grid], GRID)
-        per_query = concatenated([job.per_query for job in kept], PER_QUERY)
+        values = [b.per_query(job.per_query) for b, job in zip(bounds, kept, strict=True)]
+        per_query = concatenated(values, PER_QUERY)
+        troubles = dict.fromkeys(b.trouble for b in bounds if b.trouble)
         write_beside(folder / "grid.parquet", write_table(whole))
         write_beside(folder / "per_query.parquet", write_table(per_query))
-        return Merged(MetricGrid(whole), sum(1 for job in jobs if job.manifest) - len(kept), damaged)
+        left_out = sum(1 for job in jobs if job.manifest) - len(kept)
+        return Merged(MetricGrid(whole), left_out, (*damaged, *troubles))
 
 
-NAMED_CELL = ("system", "collection", "seed", "k")
+def finished(folder: Path) -> list[tuple[JobFolder, dict[str, Any]]]:
+    """The finished jobs of a folder and their manifests; BenchError where there is none."""
+    if not folder.is_dir():
+        beside = [path.name for path in folder.parent.glob("*/") if not _aside(path)]
+        raise BenchError(f"there is no folder {folder}{did_you_mean(folder.name, beside)}")
+    if (folder / "manifest.json").is_file():
+        raise BenchError(f"{folder} is one job; name the folder of all of them: {folder.parent}")
+    jobs = [JobFolder(path.parent) for path in sorted(folder.glob("*/manifest.json"))]
+    found = [(job, manifest) for job in jobs if (manifest := job.manifest)]
+    readable = [
+        (job, manifest) for job, manifest in found if manifest.get("schema_version") == SCHEMA_VERSION
+    ]
+    if not readable:
+        why = "only jobs of another version of bench" if found else "no finished job"
+        raise BenchError(f"{folder} holds {why}")
+    return readable
+
+
+NAMED_CELL = ("system", "collection", "seed", "k", "budget")
 """What a person calls a cell: a system that could not be had has another id than when it can."""
 
 
 def _outlived(row: Mapping[str, Any], stamp: int, done: Mapping[tuple[Any, ...], tuple[str, int]]) -> bool:
     """Whether the cell that failed has been done since, or stands finished from before under the same id."""
-    system_id, finished = done.get(tuple(row[name] for name in NAMED_CELL), ("", 0))
+    system_id, finished = done.get(tuple(row.get(name) for name in NAMED_CELL), ("", 0))
     return system_id == row["system_id"] or finished > stamp
 
 

@@ -16,7 +16,7 @@ from bench.measure import measure
 from bench.measure import parse as parse
 
 
-@measure("P")
+@measure("P", divides_by_k=True)
 def precision(gains: Gains, k: int, *, rel: float = 1) -> Array:
     """The share of the k places that hold a relevant document: k divides, however few came back."""
     return gains.found(k, rel=rel) / k
@@ -31,20 +31,21 @@ def recall(gains: Gains, k: int, *, rel: float = 1) -> Array:
 @measure("RR")
 def mrr(gains: Gains, k: int, *, rel: float = 1) -> Array:
     """1 / rank of the first relevant document within k, else 0; its mean is MRR (Voorhees 1999)."""
-    relevant = gains.relevant(k, rel=rel)
-    return np.asarray(np.where(relevant.any(axis=-1), 1.0 / (1 + relevant.argmax(axis=-1)), 0.0))
+    first = gains.first(rel=rel)
+    return np.asarray(np.where(first <= k, 1 / first, 0.0))
 
 
 @measure("nDCG")
 def ndcg(gains: Gains, k: int) -> Array:
     """DCG over that of the best ranking of all judged documents, linear gain (Järvelin and Kekäläinen 2002)."""
-    return ratio(dcg(gains.ranked, k), dcg(np.maximum(gains.ideal, 0), k))
+    return ratio(dcg(gains.ranked, k), dcg(np.maximum(gains.ideal[..., :k], 0), k))
 
 
 @measure("nDCG(dcg='exp-log2')")
 def ndcg_exp(gains: Gains, k: int) -> Array:
     """nDCG with the gain 2^g - 1, in the ranking and in the ideal (Burges et al. 2005)."""
-    return ratio(dcg(np.exp2(gains.ranked) - 1, k), dcg(np.exp2(np.maximum(gains.ideal, 0)) - 1, k))
+    ranked, ideal = gains.ranked[..., :k], np.maximum(gains.ideal[..., :k], 0)
+    return ratio(dcg(np.exp2(ranked) - 1, k), dcg(np.exp2(ideal) - 1, k))
 
 
 @measure("nDCG_retrieved")
@@ -98,10 +99,10 @@ def ap(gains: Gains, k: int, *, rel: float = 1) -> Array:
 @measure("Success", grows_with_k=True)
 def success(gains: Gains, k: int, *, rel: float = 1) -> Array:
     """1 if anything relevant stands in the top k."""
-    return np.asarray(gains.relevant(k, rel=rel).any(axis=-1), np.float64)
+    return np.asarray(gains.found(k, rel=rel) > 0, np.float64)
 
 
-@measure("F1")
+@measure("F1", divides_by_k=True)
 def f1(gains: Gains, k: int, *, rel: float = 1) -> Array:
     """The harmonic mean of P@k and R@k of each query."""
     found = gains.found(k, rel=rel)

@@ -11,7 +11,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
-from bench.errors import BenchError, Unavailable
+from bench.errors import BenchError, Unavailable, check_one_of, check_whole
 from bench.model_folders import folder_digest
 
 # torch and transformers take seconds to import, huggingface_hub a third of one. They are imported where a
@@ -114,11 +114,9 @@ def loading(model: Model) -> Iterator[None]:
 
 def check_computation(group: str, *, device: str, dtype: str, batch_size: int) -> None:
     """BenchError, naming the config group, where a setting of how a model is computed is none that exists."""
-    for field, value, allowed in (("device", device, DEVICES), ("dtype", dtype, DTYPES)):
-        if value not in allowed:
-            raise BenchError(f"{group}.{field}={value}: must be one of {', '.join(allowed)}")
-    if type(batch_size) is not int or batch_size < 1:
-        raise BenchError(f"{group}.batch_size={batch_size}: must be a whole number from 1")
+    check_one_of(f"{group}.device", device, DEVICES)
+    check_one_of(f"{group}.dtype", dtype, DTYPES)
+    check_whole(f"{group}.batch_size", batch_size, least=1)
 
 
 def check_device(group: str, device: str) -> None:

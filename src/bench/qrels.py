@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+import operator
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -16,6 +16,8 @@ import pyarrow as pa
 from bench.errors import BenchError, listing
 from bench.identity import digest
 
+RELEVANT = 1
+"""The least grade of a document that is relevant."""
 ANSWERS = 2
 """The grade of a document that answers the query or one of its parts."""
 
@@ -34,21 +36,26 @@ class Qrels:
     parts: Mapping[str, Mapping[str, tuple[str, ...]]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        pairs = list(zip(self.query_ids, self.doc_ids, strict=True))
-        if len(pairs) != len(self.grades):
-            raise ValueError(f"{len(pairs)} pairs and {len(self.grades)} grades")
-        if len(set(pairs)) != len(pairs):
-            twice = sorted(pair for pair, count in Counter(pairs).items() if count > 1)
-            raise BenchError(f"pairs judged twice: {listing(f'{q} / {d}' for q, d in twice)}")
-        wrong = [
-            f"{q} / {d}" for (q, d), grade in zip(pairs, self.grades, strict=True) if not math.isfinite(grade)
-        ]
-        if wrong:
+        queries, docs, grades = tuple(self.query_ids), tuple(self.doc_ids), np.array(self.grades, np.float64)
+        if not len(queries) == len(docs) == len(grades):
+            raise ValueError(f"{len(queries)} queries, {len(docs)} documents and {len(grades)} grades")
+        if not np.isfinite(grades).all():
+            wrong = [f"{queries[i]} / {docs[i]}" for i in np.flatnonzero(~np.isfinite(grades)).tolist()]
             raise BenchError(f"grades that are no number: {listing(wrong)}")
-        order = sorted(range(len(pairs)), key=pairs.__getitem__)
-        object.__setattr__(self, "query_ids", tuple(pairs[i][0] for i in order))
-        object.__setattr__(self, "doc_ids", tuple(pairs[i][1] for i in order))
-        object.__setattr__(self, "grades", np.asarray(self.grades, np.float64)[order])
+        # Rising pairs are in order and stand there once each.
+        if not all(
+            map(operator.lt, zip(queries, docs, strict=True), zip(queries[1:], docs[1:], strict=True))
+        ):
+            pairs = list(zip(queries, docs, strict=True))
+            if len(set(pairs)) != len(pairs):
+                twice = sorted(pair for pair, count in Counter(pairs).items() if count > 1)
+                raise BenchError(f"pairs judged twice: {listing(f'{q} / {d}' for q, d in twice)}")
+            order = sorted(range(len(pairs)), key=pairs.__getitem__)
+            queries, docs = tuple(queries[i] for i in order), tuple(docs[i] for i in order)
+            grades = grades[order]
+        object.__setattr__(self, "query_ids", queries)
+        object.__setattr__(self, "doc_ids", docs)
+        object.__setattr__(self, "grades", grades)
         object.__setattr__(self, "parts", {query: dict(parts) for query, parts in sorted(self.parts.items())})
 
     @classmethod

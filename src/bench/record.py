@@ -26,9 +26,10 @@ from bench.artifacts import (
     write_text,
     write_trec,
 )
+from bench.budget import chunks_within, context_tokens, tokens_by_place
+from bench.cells import Cells
 from bench.errors import BenchError, Unsuitable
-from bench.evaluate import Evaluation, evaluate
-from bench.grid import SCHEMA_VERSION, MetricGrid, counts_own, per_query_table
+from bench.grid import SCHEMA_VERSION, MetricGrid
 from bench.job import Job
 from bench.metrics import MEASURES
 from bench.provenance import machine, versions
@@ -53,6 +54,7 @@ def is_done(job: Job) -> bool:
         and manifest is not None
         and manifest["digests"] == digests(job)
         and set(job.ks) <= set(manifest["ks"])
+        and set(job.budgets) <= set(manifest["budgets"])
         and {measure.name for measure in job.measures} <= set(manifest["measures"])
     )
 
@@ -74,26 +76,33 @@ def record_result(job: Job, run: Run, facts: Mapping[str, Any]) -> None:
     folder, collection = folder_of(job), job.collection
     earlier = _manifest(job)
     ks = tuple(sorted({*job.ks, *(earlier["ks"] if earlier else ())}))
+    budgets = tuple(sorted({*job.budgets, *(earlier["budgets"] if earlier else ())}))
     names = dict.fromkeys(
         [*(measure.name for measure in job.measures), *(earlier["measures"] if earlier else ())]
     )
     measures = [MEASURES[name] for name in names if name in MEASURES]
-    evaluation = evaluate(run, collection.qrels, ks=ks, measures=measures, max_grade=collection.max_grade)
+    cells = Cells.of(run, collection, ks=ks, budgets=budgets, measures=measures)
     found = collection.doc_ids.take(np.unique(run.rows[run.rows >= 0])).to_pylist()
     keep_collection(folder.path.parent, collection, found)
+    _warn_where_all_fits(job, run)
     if job.fresh or earlier is None:
         folder.discard("timings.parquet")
     latency = latency_columns(folder)
-    tokens = {k: float(context_tokens(run, collection.doc_tokens, k).mean()) for k in ks}
     rows = [
-        {**_cell(job, k, facts, evaluation), "context_tokens": tokens[k], **latency.get(k, {})} for k in ks
+        {
+            **_finished_columns(job, facts),
+            **cell,
+            **_context(run, collection.doc_tokens, cell),
+            **latency.get(cell["k"], {}),
+        }
+        for cell in cells.rows(collection.query_ids)
     ]
     blank = next((i for i in (*collection.query_ids, *collection.doc_ids) if re.search(r"\s", i)), None)
     files: dict[str, Writer] = {
-        "job.yaml": write_text(_job_yaml(job, ks)),
+        "job.yaml": write_text(_job_yaml(job, ks, budgets)),
         "run.parquet": write_table(run.to_table()),
         "grid.parquet": write_table(MetricGrid.of(rows).table),
-        "per_query.parquet": write_table(_per_query(job, ks, evaluation)),
+        "per_query.parquet": write_table(cells.per_query(rows[0])),
     }
     if blank is None:
         files["run.trec"] = write_trec(run, tag=re.sub(r"\s", "_", job.label))
@@ -105,12 +114,16 @@ def record_result(job: Job, run: Run, facts: Mapping[str, Any]) -> None:
             "system_id": job.system_id,
             "identity": job.system.identity,
             "collection": collection.name,
+            "documents": len(collection.docs),
             "ks": list(ks),
-            "measures": list(evaluation.measures),
+            "budgets": list(budgets),
+            "measures": list(cells.at.measures),
             "digests": digests(job),
             "state": state_digest(collection),
+            "max_grade": collection.max_grade,
             "schema_version": SCHEMA_VERSION,
             "facts": facts,
+            "scores_are_ranks": job.system.scores_are_ranks,
             "short_lists": int((run.returned < min(job.system.depth, len(collection.docs))).sum()),
             "run_trec_missing": None if blank is None else f"the id '{blank}' holds a blank",
             "notes": list(collection.notes),
@@ -126,7 +139,9 @@ def record_failure(job: Job, error: BaseException) -> None:
     """Keep why a job failed, or that its parts do not suit each other, in its place in the grid."""
     status = "skipped" if isinstance(error, Unsuitable) else "failed"
     reason = str(error) if isinstance(error, BenchError) else f"{type(error).__name__}: {error}"
-    rows = [{**_identity_columns(job, None), "k": k, "status": status, "reason": reason} for k in job.ks]
+    identity = {**_identity_columns(job, None), "status": status, "reason": reason}
+    cuts = [*({"k": k, "budget": None} for k in job.ks), *({"k": None, "budget": b} for b in job.budgets)]
+    rows = [{**identity, **cut} for cut in cuts]
     # In a folder of its own name: the same system may have finished under another, which allowed more.
     JobFolder(OUTPUTS / job.name / job.folder_name).fail(
         {"status": status, "reason": reason, "rows": rows, "written": timing.now()}
@@ -134,27 +149,18 @@ def record_failure(job: Job, error: BaseException) -> None:
 
 
 def forget_failures(job: Job) -> None:
-    """Drop what was recorded under the job's label when it could not be had: it has another id now."""
+    """Drop what was recorded under the label, on the collection, when it could not be had: it has another id now."""
     label = job.folder_name.removesuffix(job.id)
-    for failure in (OUTPUTS / job.name).glob(f"{glob.escape(label)}*/failure.json"):
-        if not (failure.parent / "manifest.json").exists():
-            failure.unlink(missing_ok=True)
+    for path in (OUTPUTS / job.name).glob(f"{glob.escape(label)}*/failure.json"):
+        folder = JobFolder(path.parent)
+        rows = (folder.failure or {"rows": []})["rows"]
+        if not folder.manifest and all(row["collection"] == job.collection.name for row in rows):
+            folder.discard("failure.json")
 
 
 def digests(job: Job) -> dict[str, str]:
     """What the job's collection was, by digest."""
-    collection = job.collection
-    return {
-        "corpus": collection.corpus_digest,
-        "queries": collection.queries_digest,
-        "qrels": collection.qrels_digest,
-    }
-
-
-def context_tokens(run: Run, lengths: npt.NDArray[np.int64], k: int) -> npt.NDArray[np.int64]:
-    """How many tokens the top k of each query send to the model, [q]; `lengths` by row of the vocabulary."""
-    rows = run.rows[:, :k]
-    return np.asarray(np.where(rows >= 0, lengths[rows], 0).sum(axis=1))
+    return job.collection.digests
 
 
 def _manifest(job: Job) -> dict[str, Any] | None:
@@ -163,22 +169,33 @@ def _manifest(job: Job) -> dict[str, Any] | None:
     return manifest if manifest and manifest.get("schema_version") == SCHEMA_VERSION else None
 
 
-def _cell(job: Job, k: int, facts: Mapping[str, Any], evaluation: Evaluation) -> dict[str, Any]:
-    values: dict[str, Any] = {}
-    for name in evaluation.measures:
-        values[name] = evaluation.mean(name, k)
-        if counts_own(name):
-            values[f"{name}_queries"] = evaluation.counted(name, k)
+def _context(run: Run, lengths: npt.NDArray[np.int64], cell: Mapping[str, Any]) -> dict[str, float]:
+    """What a cell hands to the model, over all queries."""
+    if cell["k"] is None:
+        chunks = chunks_within(tokens_by_place(run, lengths), run.returned, budget=cell["budget"])
+    else:
+        chunks = np.minimum(run.returned, cell["k"])
+    tokens = context_tokens(run, lengths, chunks)
+    return {"context_tokens": float(tokens.mean()), "context_chunks": float(chunks.mean())}
+
+
+def _warn_where_all_fits(job: Job, run: Run) -> None:
+    """Say where a budget has room for every candidate that was stored: then it says less than it could."""
+    docs, depth = job.collection.docs, job.system.depth
+    tokens = tokens_by_place(run, job.collection.doc_tokens).sum(axis=1)
+    for budget in job.budgets if depth < len(docs) else ():
+        if filled := int(((run.returned == depth) & (tokens <= budget)).sum()):
+            log.warning(
+                "%s: budget=%d has room for all depth=%d candidates of %d queries; with a larger depth it would "
+                "hand over more",
+                *(job.label, budget, depth, filled),
+            )
+
+
+def _finished_columns(job: Job, facts: Mapping[str, Any]) -> dict[str, Any]:
     return {
         **_identity_columns(job, facts["index"].get("parameters")),
-        **values,
-        "k": k,
         "status": "ok",
-        "queries": int((evaluation.gains.total() > 0).sum()),
-        "no_relevant": evaluation.no_relevant,
-        "unanswered": int(evaluation.unanswered.sum()),
-        "judged_queries": len(evaluation.queries),
-        "unjudged_queries": len(set(job.collection.query_ids) - set(evaluation.queries)),
         "index_seconds": facts["index_seconds"],
         "index_bytes": facts["index"].get("index_bytes"),
         "peak_memory_bytes": timing.peak_memory_bytes(),
@@ -203,26 +220,13 @@ def _identity_columns(job: Job, read_back: Any) -> dict[str, Any]:
     }
 
 
-def _per_query(job: Job, ks: Sequence[int], evaluation: Evaluation) -> pa.Table:
-    count = len(evaluation.queries) * len(ks)
-    columns: dict[str, Any] = {
-        "system_id": [job.system_id] * count,
-        "collection": [job.collection.name] * count,
-        "seed": [job.seed] * count,
-        "query_id": list(evaluation.queries) * len(ks),
-        "k": np.repeat(ks, len(evaluation.queries)),
-    }
-    for name in evaluation.measures:
-        columns[name] = np.concatenate([evaluation.values[name, k] for k in ks])
-    return per_query_table(columns)
-
-
-def _job_yaml(job: Job, ks: Sequence[int]) -> str:
+def _job_yaml(job: Job, ks: Sequence[int], budgets: Sequence[int]) -> str:
     """The job as it was configured, for a person."""
     asked = {
         "name": job.name,
         "collection": job.collection.name,
         "k": list(ks),
+        "budget": list(budgets),
         "seed": job.seed,
         "depth": job.system.depth,
         **job.options,

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from bench.encoding import positions
 from bench.errors import BenchError
 from bench.ids import Ids
 
@@ -41,17 +42,21 @@ class Run:
     stages: Mapping[str, Stage] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        rows = np.asarray(self.rows, np.int32)
+        rows = np.array(self.rows, np.int32, order="C")
         scores = np.where(rows < 0, -np.inf, np.asarray(self.scores, np.float64))
         if rows.shape != scores.shape or rows.ndim != 2 or len(rows) != len(self.queries):
             raise ValueError(f"rows {rows.shape}, scores {scores.shape}, {len(self.queries)} queries")
         if np.isnan(scores).any():
             query = self.queries[int(np.argmax(np.isnan(scores).any(axis=1)))]
             raise BenchError(f"query {query}: a score is NaN, which has no place in a ranking")
-        order = np.lexsort((rows, -scores, rows < 0), axis=-1)
-        object.__setattr__(self, "rows", np.take_along_axis(rows, order, 1))
-        object.__setattr__(self, "scores", np.take_along_axis(scores, order, 1))
-        object.__setattr__(self, "stages", {name: _permuted(s, order) for name, s in self.stages.items()})
+        stages = {name: Stage(*map(np.array, stage)) for name, stage in self.stages.items()}
+        if not _in_order(rows, scores):
+            order = np.lexsort((rows, -scores, rows < 0), axis=-1)
+            rows, scores = np.take_along_axis(rows, order, 1), np.take_along_axis(scores, order, 1)
+            stages = {name: _permuted(stage, order) for name, stage in stages.items()}
+        object.__setattr__(self, "rows", rows)
+        object.__setattr__(self, "scores", scores)
+        object.__setattr__(self, "stages", stages)
         self._refuse_duplicates()
 
     def _refuse_duplicates(self) -> None:
@@ -120,24 +125,26 @@ class Run:
     @classmethod
     def from_table(cls, table: pa.Table, *, queries: tuple[str, ...], docs: Ids) -> Run:
         """A run from what `to_table` gives; a query of `queries` that has no row is unanswered."""
-        query = _positions(table["query_id"], queries)
+        query = positions(table["query_id"], pa.array(queries, pa.string()))
         row = docs.rows(table["doc_id"])
         if (query < 0).any() or (row < 0).any():
             raise BenchError("the run names queries or documents that are not in this collection")
-        order = np.argsort(query, kind="stable")
+        grouped = bool((query[1:] >= query[:-1]).all())
+        order = slice(None) if grouped else np.argsort(query, kind="stable")
         query = query[order]
         count = np.bincount(query, minlength=len(queries))
         place = np.arange(len(query)) - np.repeat(np.cumsum(count) - count, count)
         shape = (len(queries), int(count.max(initial=0)))
+        at = query.astype(np.int64) * shape[1] + place
 
         def ranks_of(values: Rows, empty: int) -> Rows:
             filled = np.full(shape, empty, np.int32)
-            filled[query, place] = values[order]
+            filled.reshape(-1)[at] = values[order]
             return filled
 
         def scores_of(column: str) -> Scores:
             filled = np.full(shape, -np.inf)
-            filled[query, place] = table[column].fill_null(-np.inf).to_numpy()[order]
+            filled.reshape(-1)[at] = table[column].fill_null(-np.inf).to_numpy()[order]
             return filled
 
         stages = {}
@@ -147,10 +154,13 @@ class Run:
         return cls(queries, docs, ranks_of(row, -1), scores_of("score"), stages)
 
 
+def _in_order(rows: Rows, scores: Scores) -> bool:
+    """Whether every ranking is in order already, as what is cut from another run or read from a file mostly is."""
+    # As an unsigned number the row of an empty place is behind every document.
+    place = rows.view(np.uint32)
+    higher, equal = scores[:, :-1] > scores[:, 1:], scores[:, :-1] == scores[:, 1:]
+    return bool((higher | (equal & (place[:, :-1] <= place[:, 1:]))).all())
+
+
 def _permuted(stage: Stage, order: npt.NDArray[np.intp]) -> Stage:
     return Stage(np.take_along_axis(stage.ranks, order, 1), np.take_along_axis(stage.scores, order, 1))
-
-
-def _positions(ids: pa.ChunkedArray, known: tuple[str, ...]) -> npt.NDArray[np.int64]:
-    found = pa.compute.index_in(ids, value_set=pa.array(known, pa.string()))
-    return np.asarray(found.fill_null(-1).to_numpy(), np.int64)

@@ -9,6 +9,11 @@ import pyarrow.parquet as pq
 from bench import timing
 from bench.artifacts import JobFolder, write_table
 from bench.grid import MetricGrid
+from bench.intervals import percentile_intervals
+from bench.resampling import Resamples
+
+RESAMPLES = 2_000
+"""Fewer than for the measures: the time of a call is not known to a fraction of a percent anyway."""
 
 
 def record_latency(folder: JobFolder, timings: pa.Table) -> None:
@@ -41,8 +46,34 @@ def latency_columns(folder: JobFolder) -> dict[int, dict[str, float]]:
     table = _timings(folder)
     if table is None:
         return {}
-    ks = sorted(set(table["k"].to_pylist()))
-    return {k: timing.percentiles(table.filter(pc.equal(table["k"], k)).drop_columns(["k"])) for k in ks}
+    by_k = {k: table.filter(pc.equal(table["k"], k)).drop_columns(["k"]) for k in _ks(table)}
+    return {k: {**timing.percentiles(calls), **_intervals(calls)} for k, calls in by_k.items()}
+
+
+def timed_ks(folder: JobFolder) -> tuple[int, ...]:
+    """The k at which a job has been timed, rising."""
+    table = _timings(folder)
+    return () if table is None else _ks(table)
+
+
+def _ks(table: pa.Table) -> tuple[int, ...]:
+    return tuple(sorted(set(table["k"].to_pylist())))
+
+
+def _intervals(calls: pa.Table) -> dict[str, float]:
+    """The ends of the 95 % intervals of the percentiles of a call; the calls of a query are drawn together."""
+    told = [name for name, needed in timing.CALLS_NEEDED.items() if len(calls) >= needed]
+    resamples = Resamples.of(calls["query_id"].to_pylist(), resamples=RESAMPLES)
+    found = percentile_intervals(
+        calls["total_ms"].to_numpy(), resamples, percents=[float(name[1:]) for name in told]
+    )
+    intervals = ((name, found.at(i)) for i, name in enumerate(told))
+    return {
+        f"latency_{name}_ms_{end}": getattr(interval, end)
+        for name, interval in intervals
+        if interval is not None
+        for end in ("lo", "hi")
+    }
 
 
 def _timings(folder: JobFolder) -> pa.Table | None:

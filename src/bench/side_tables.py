@@ -6,7 +6,7 @@ import pandas as pd
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
-from bench.losses import stress_losses
+from bench.across import agreement, stress_losses
 from bench.metrics import MEASURES
 
 
@@ -16,7 +16,7 @@ def between_collections(grid: pd.DataFrame) -> list[Table]:
     if stressed := losses(done):
         return stressed
     several = done["collection"].nunique() > 1 and done["system"].nunique() > 2
-    return [agreement(done)] if several else []
+    return [_agreement(done)] if several else []
 
 
 def losses(grid: pd.DataFrame, *, measure: str = "ndcg") -> list[Table]:
@@ -38,17 +38,12 @@ def _losses(collection: str, costs: pd.DataFrame, *, measure: str) -> Table:
     return table
 
 
-def agreement(grid: pd.DataFrame, *, measure: str = "ndcg") -> Table:
-    """Kendall's tau between the orders in which two collections put the systems that both have, at the largest k."""
-    cells = grid[grid["k"] == grid["k"].max()]
-    values = cells.pivot_table(index="system", columns="collection", values=measure)
+def _agreement(grid: pd.DataFrame, *, measure: str = "ndcg") -> Table:
     table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
-    table.add_column(f"tau by {MEASURES[measure].at(int(cells['k'].max()))}")
-    for name in values:
+    table.add_column(f"tau by {MEASURES[measure].at(int(grid['k'].max()))}")
+    taus = agreement(grid, measure=measure)
+    for name in taus:
         table.add_column(str(name), justify="right")
-    taus = values.corr(method="kendall", min_periods=3)
-    for one in values:
-        table.add_row(
-            str(one), *("-" if pd.isna(taus.loc[one, two]) else f"{taus.loc[one, two]:.2f}" for two in values)
-        )
+    for name, row in taus.iterrows():
+        table.add_row(str(name), *("-" if pd.isna(tau) else f"{tau:.2f}" for tau in row))
     return table

@@ -23,8 +23,8 @@ def split(collection: Collection, half: str) -> Collection:
     """The collection with the queries of one half and their judgements, named `<name>-<half>`; `all` changes nothing.
 
     Queries that share a need stay together. The halves are about equally large, and so is a type's share in
-    them, as chance has it: stratifying by type would move needs when others are added. BenchError where the
-    half is unknown or empty.
+    them: by the choice of SALT in Aurora and Boreal, elsewhere as chance has it, for stratifying by type would
+    move needs when others are added. BenchError where the half is unknown or empty.
     """
     if half not in SPLITS:
         raise BenchError(f"split={half}{did_you_mean(half, SPLITS)}")

@@ -71,10 +71,10 @@ class Sweep:
             # Equal systems may be asked for by other names, of which one allows less (see retriever=faiss).
             key = f"{job.id} {job.label}" if refused else job.id
             if twin := planned.get(key):
-                measures = tuple(dict.fromkeys([*twin.job.measures, *job.measures]))
-                job = replace(job, ks=tuple(sorted({*job.ks, *twin.job.ks})), measures=measures)
-            others = [word for word in overrides if not word.startswith("k=")]
-            planned[key] = Planned(job, (*others, f"k=[{','.join(map(str, job.ks))}]"), refused)
+                job = _both(twin.job, job)
+            others = [word for word in overrides if not word.startswith(("k=", "budget="))]
+            cuts = [f"k={_listed(job.ks)}", f"budget={_listed(job.budgets)}"]
+            planned[key] = Planned(job, (*others, *cuts), refused)
         sweep = cls(list(planned.values()))
         if all(one.refused for one in sweep.planned):
             reasons = dict.fromkeys(f"{one.job.label}: {one.refused}" for one in sweep.planned)
@@ -148,7 +148,13 @@ class Sweep:
         merged = merge(self.folder, state=state)
         self.left_out, self.warnings = merged.left_out, (*untimed, *merged.damaged)
         jobs = [
-            {"system_id": p.job.system_id, "folder": p.job.folder_name, "ks": p.job.ks} for p in self.planned
+            {
+                "system_id": p.job.system_id,
+                "folder": p.job.folder_name,
+                "ks": p.job.ks,
+                "budgets": p.job.budgets,
+            }
+            for p in self.planned
         ]
         record = {"command": sys.argv[1:], "finished": timing.now(), "left_out": self.left_out, "jobs": jobs}
         JobFolder(self.folder).put("command.json", write_json(record))
@@ -157,9 +163,8 @@ class Sweep:
     def dry_run(self) -> None:
         """Say what would be done."""
         todo = {one.job.folder_name for one in self.todo()}
-        lines = [
-            f"jobs: {len(self.planned)}, cells: {sum(len(p.job.ks) for p in self.planned)}, into {self.folder}"
-        ]
+        cells = sum(len(p.job.ks) + len(p.job.budgets) for p in self.planned)
+        lines = [f"jobs: {len(self.planned)}, cells: {cells}, into {self.folder}"]
         for one in self.planned:
             state = (
                 str(one.refused)
@@ -168,7 +173,10 @@ class Sweep:
                 if one.job.folder_name in todo
                 else "done already"
             )
-            lines.append(f"  {one.job.label} on {one.job.collection.name}, k={list(one.job.ks)}: {state}")
+            budgets = f", budget={list(one.job.budgets)}" if one.job.budgets else ""
+            lines.append(
+                f"  {one.job.label} on {one.job.collection.name}, k={list(one.job.ks)}{budgets}: {state}"
+            )
         timed = [one.job for one in self.planned if not one.refused and not is_timed(one.job)]
         seconds = sum(job.timing.seconds for job in timed if job.timing.enabled)
         lines.append(
@@ -178,6 +186,20 @@ class Sweep:
         )
         self.dry = "\n".join(lines)
         outcome.set(self)
+
+
+def _both(one: Job, other: Job) -> Job:
+    """Two equal jobs as one, at all that either asks for."""
+    return replace(
+        other,
+        ks=tuple(sorted({*one.ks, *other.ks})),
+        budgets=tuple(sorted({*one.budgets, *other.budgets})),
+        measures=tuple(dict.fromkeys([*one.measures, *other.measures])),
+    )
+
+
+def _listed(numbers: Sequence[int]) -> str:
+    return f"[{','.join(map(str, numbers))}]"
 
 
 def _refusal(job: Job) -> BenchError | None:

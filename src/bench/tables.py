@@ -1,19 +1,21 @@
-"""Tables for a terminal: systems by k, the lenses side by side, and the slices of one system."""
+"""What a command prints: the table of its grid, the slices of one system, and what went wrong."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Protocol
 
 import pandas as pd
 from rich.box import SIMPLE_HEAD
-from rich.console import Console, Group, RenderableType
+from rich.console import Console, RenderableType
 from rich.table import Table
-from rich.text import Text
 
+from bench.grid_table import LENSES, comparison
 from bench.metrics import MEASURES
+from bench.references import Reference, references
+from bench.run_tables import Kept, abstains, abstentions
 from bench.side_tables import between_collections
 
 
@@ -26,7 +28,15 @@ class Results(Protocol):
 
     @property
     def grid(self) -> pd.DataFrame:
-        """One row a cell."""
+        """One row a cell with a k."""
+
+    @property
+    def budgets(self) -> pd.DataFrame:
+        """One row a cell with a token budget."""
+
+    @property
+    def kept(self) -> Mapping[str, Kept]:
+        """What the folder has kept of every collection."""
 
     @property
     def per_query(self) -> pd.DataFrame:
@@ -50,84 +60,6 @@ class Results(Protocol):
 
     def queries(self, collection: str) -> dict[str, dict[str, Any]]:
         """The queries of a collection by id."""
-
-
-LENSES = ("recall", "ndcg", "precision", "mrr")
-"""The measures that are shown first: what is found, in which order, among how much noise, how soon."""
-
-
-def comparison(grid: pd.DataFrame, *, width: int = 100) -> RenderableType:
-    """Rows systems, columns k, one block a lens, latency last; the best of a column is marked with a star.
-
-    The blocks stand side by side as far as `width` characters allow.
-    """
-    tables: list[RenderableType] = []
-    for name, cells in grid[grid["status"] == "ok"].groupby("collection", sort=True):
-        systems = list(dict.fromkeys(cells["system"]))
-        ks = sorted(cells["k"].unique())
-        label = min(max(map(len, (*systems, "system"))), 40)
-        # A column is as wide as its header or its figure with a star, and has two blanks beside it.
-        column = [max(6, len(MEASURES["ndcg"].at(k))) + 2 for k in ks]
-        room = max(1, (width - label - 2) // sum(column))
-        lenses = [lens for lens in LENSES if cells[lens].notna().any()]
-        last = (len(lenses) - 1) % room + 1
-        if label + 2 + last * sum(column) + len("ms p50") + 2 > width:
-            room = max(1, room - 1)
-        counts = cells["queries"].agg(["min", "max"]).astype(int)
-        queries = (
-            str(counts["max"]) if counts["min"] == counts["max"] else f"{counts['min']} to {counts['max']}"
-        )
-        tables.append(Text(f"{name}: {queries} queries", style="bold"))
-        for start in range(0, len(lenses), room):
-            blocks = lenses[start : start + room]
-            tables.append(
-                _block(cells, systems, ks, blocks, label=label, latency=start + room >= len(lenses))
-            )
-    return Group(*tables)
-
-
-def _block(
-    cells: pd.DataFrame,
-    systems: Sequence[str],
-    ks: Sequence[int],
-    lenses: Sequence[str],
-    *,
-    label: int,
-    latency: bool,
-) -> Table:
-    table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
-    table.add_column("system", width=label, overflow="fold", no_wrap=False)
-    columns = [(lens, k) for lens in lenses for k in ks]
-    for lens, k in columns:
-        table.add_column(MEASURES[lens].at(k), justify="right", no_wrap=True)
-    timed = latency and cells["latency_p50_ms"].notna().any()
-    if timed:
-        table.add_column("ms p50", justify="right", no_wrap=True)
-    values = {(row["system"], row["k"]): row for row in cells.to_dict("records")}
-    best = {(lens, k): cells.loc[cells["k"] == k, lens].max() for lens, k in columns}
-    for system in systems:
-        figures = [
-            _figure(values.get((system, k), {}).get(lens), best[lens, k], len(systems)) for lens, k in columns
-        ]
-        if timed:
-            deepest = next((values[system, k] for k in reversed(ks) if (system, k) in values), {})
-            figures.append(Text(_milliseconds(deepest.get("latency_p50_ms"))))
-        table.add_row(system, *figures)
-    return table
-
-
-def _figure(value: float | None, best: float, systems: int) -> Text:
-    if value is None or pd.isna(value):
-        return Text("-")
-    # Equal as printed is equal: a star that a fourth decimal decides would say more than the table shows.
-    top = systems > 1 and f"{value:.3f}" == f"{best:.3f}"
-    return Text(f"{value:.3f}{'*' if top else ' ' if systems > 1 else ''}", style="bold" if top else "")
-
-
-def _milliseconds(value: float | None) -> str:
-    if value is None or pd.isna(value):
-        return "-"
-    return f"{value:.1f}" if value < 100 else f"{value:.0f}"
 
 
 def slices(per_query: pd.DataFrame, *, by: Mapping[str, str], k: int) -> Table:
@@ -173,7 +105,7 @@ def told(results: Results) -> int:
         return 0
     grid = results.grid
     if (grid["status"] == "ok").any():
-        shown(comparison(grid))
+        shown(comparison(grid, budgets=results.budgets, references=_references(results)))
     done = grid[grid["status"] == "ok"]
     for table in between_collections(done):
         shown(table)
@@ -183,6 +115,9 @@ def told(results: Results) -> int:
         }
         if any(types.values()):
             shown(slices(results.per_query, by=types, k=int(done["k"].max())))
+        for kept in results.kept.values():
+            if abstains(kept.collection):
+                shown(abstentions(kept))
     for line in (*results.notes, *troubles(grid)):
         print(line, file=sys.stderr)
     if results.left_out:
@@ -196,3 +131,13 @@ def told(results: Results) -> int:
 
 def _queries(results: Results, cells: pd.DataFrame) -> dict[str, dict[str, Any]]:
     return results.queries(str(cells["collection"].iloc[0]))
+
+
+def _references(results: Results) -> dict[str, dict[str, Reference]]:
+    """The reference systems of every collection, at every k of its cells."""
+    found = {}
+    for name, kept in results.kept.items():
+        needs = {query.id: query.need for query in kept.collection.queries}
+        ks = results.grid.loc[results.grid["collection"] == name, "k"].unique().tolist()
+        found[name] = references(kept.collection.qrels, needs, documents=kept.documents, ks=ks)
+    return found

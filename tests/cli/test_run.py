@@ -331,8 +331,8 @@ def test_a_job_whose_library_or_model_cannot_be_had_fails_at_once_and_the_others
             "faiss+overlap(hashing,rerank_depth=5,depth=20)",
         ),
         (
-            ["retriever=hybrid", "fusion.rank_constant=10", "bm25.b=0.3"],
-            "hybrid(hashing,b=0.3,rank_constant=10)",
+            ["retriever=hybrid", "fusion=rrf", "fusion.rank_constant=10", "bm25.b=0.3"],
+            "hybrid(hashing,b=0.3,rrf,rank_constant=10)",
         ),
         (["retriever=bm25", "analyzer=plain", "analyzer.fold=true"], "bm25(plain,fold=true)"),
         # What the retriever does not use, it is not called by.

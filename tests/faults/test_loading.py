@@ -195,6 +195,18 @@ def test_the_order_of_files_and_an_absent_header_change_nothing(tiny):
     assert after.qrels_digest == before.qrels_digest
 
 
+def test_another_need_asks_for_no_new_search_and_yet_for_new_figures(tiny):
+    before = load(tiny)
+    queries = [json.loads(line) for line in (tiny / "queries.jsonl").read_text().splitlines()]
+    queries[0].setdefault("metadata", {})["need"] = "shared with nobody before"
+    (tiny / "queries.jsonl").write_text("\n".join(map(json.dumps, queries)))
+
+    after = load(tiny)
+
+    assert (after.corpus_digest, after.queries_digest) == (before.corpus_digest, before.queries_digest)
+    assert after.qrels_digest != before.qrels_digest
+
+
 def test_a_pair_may_be_judged_twice_alike(tiny):
     before = load(tiny)
     append(tiny / "qrels" / "test.tsv", "q1\tdevolver-base\t1", "q1\tdevolver-base\t1.0")
@@ -325,7 +337,7 @@ def test_what_is_odd_but_allowed_is_noted(tiny):
 
     assert load(tiny).notes == (
         "1 documents without text: void",
-        "1 documents repeat the text of another",
+        "1 documents repeat the text of another: twin (tiendas)",
         "1 queries without text: q10",
         "1 of 10 queries have no judgement and are left out of every mean",
     )

@@ -1,19 +1,21 @@
 """BM25 of both engines against figures made elsewhere (REFERENCE.md beside the collections)."""
 
 import functools
+import itertools
 import json
 import os
 from pathlib import Path
 
 import pytest
 import pytrec_eval
+from tests.cli.program import bench
 
 from bench.collection import Collection, Doc, Query
 from bench.qrels import Qrels
 from bench.retrievers.bm25 import BM25
 from bench.text.analyzer import Analyzer
 
-COLLECTIONS = Path(os.environ.get("BENCH_COLLECTIONS", "../shared/collections"))
+COLLECTIONS = Path(os.environ.get("BENCH_COLLECTIONS", "../shared/collections")).resolve()
 LANGUAGE = {"cranfield": "english", "or-sharc": "english", "xquad-es": "spanish", "squad-es": "spanish"}
 SYSTEMS = {
     "bm25s-stem-stop": {"analyzer": {"fold": False, "min_length": 2}},
@@ -104,3 +106,43 @@ def test_the_first_ten_documents_are_those_of_the_reference_runs(name, system):
 @pytest.mark.parametrize("system", SYSTEMS)
 def test_the_figures_of_thousands_of_spanish_queries_are_the_reference_figures(system):
     test_both_engines_give_the_reference_figures("squad-es", system)
+
+
+OVERRIDES = {
+    "bm25s-stem-stop": ["analyzer.fold=false", "analyzer.min_length=2"],
+    "bm25s-plain": ["analyzer=plain", "analyzer.min_length=2"],
+    "bm25s-words": ["analyzer=plain"],
+    "bm25s-stem-stop-k0.9-b0.4": [
+        "analyzer.fold=false",
+        "analyzer.min_length=2",
+        "bm25.k1=0.9",
+        "bm25.b=0.4",
+    ],
+    "rank_bm25-okapi": ["analyzer=plain", "bm25.engine=rank_bm25"],
+}
+PRINTED = {**{name: name for name in MEASURES}, "AP": "AP@1000", "RR@10": "RR@10"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "system"), [*itertools.product(SMALL, SYSTEMS), ("squad-es", "bm25s-stem-stop")]
+)
+def test_the_program_prints_the_reference_figures_of_its_own_stored_runs(name, system, in_folder):
+    folder = COLLECTIONS / name
+    words = [
+        "collection=beir",
+        f"collection.path={folder}",
+        f"collection.language={LANGUAGE[name]}",
+        "timing=off",
+    ]
+    made = bench(*words, "retriever=bm25", "depth=1000", *OVERRIDES[system], on=())
+    assert made.code == 0, made.err
+    # REFERENCE.md counts a query without a relevant document as 0.
+    told = bench(
+        "evaluate", "--run", "outputs/default", "--qrels", str(folder / "qrels/test.tsv"),
+        "--measures", ",".join(PRINTED.values()), "--no-relevant", "zero", "--format", "json", on=(),
+    )  # fmt: skip
+    assert told.code == 0, told.err
+    found = {row["measure"]: round(row["mean"], 4) for row in json.loads(told.out)["measures"]}
+    expected = json.loads((COLLECTIONS / "reference.json").read_text("utf-8"))["collections"][name]
+    assert found == {PRINTED[key]: round(expected["systems"][system][key], 4) for key in PRINTED}

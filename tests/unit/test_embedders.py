@@ -36,11 +36,12 @@ def a_model(folder):
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"device": "gpu"}, r"embedder.device=gpu: must be one of auto, cpu, cuda"),
-        ({"dtype": "int8"}, r"embedder.dtype=int8: must be one of float32"),
-        ({"batch_size": 0}, r"embedder.batch_size=0: must be a whole number from 1"),
-        ({"batch_size": 1.5}, r"embedder.batch_size=1.5: must be a whole number from 1"),
-        ({"max_length": 1}, r"embedder.max_length=1: must be"),
+        ({"device": "gpu"}, r"embedder.device='gpu': one of auto, cpu, cuda"),
+        ({"dtype": "int8"}, r"embedder.dtype='int8': one of float32"),
+        ({"batch_size": 0}, r"embedder.batch_size=0: a whole number from 1"),
+        ({"batch_size": 1.5}, r"embedder.batch_size=1.5: a whole number from 1"),
+        ({"max_length": "long"}, r"embedder.max_length='long': a whole number from 8"),
+        ({"max_length": 1}, r"embedder.max_length=1: a whole number from 8"),
     ],
 )
 def test_a_wrong_setting_names_its_field_and_what_is_allowed(fields, message):
@@ -50,12 +51,13 @@ def test_a_wrong_setting_names_its_field_and_what_is_allowed(fields, message):
 
 
 def test_other_embedders_refuse_settings_without_meaning():
-    with pytest.raises(BenchError, match=r"embedder.max_length=513: must be from 8 to 512"):
+    with pytest.raises(BenchError, match=r"embedder.max_length=513: a whole number from 8 to 512"):
         E5Small(max_length=513)
     with pytest.raises(BenchError, match=r"embedder.threads=0"):
         UseMultilingual(threads=0)
-    with pytest.raises(BenchError, match=r"embedder.dim=0"):
-        Hashing(dim=0)
+    for dim in (0, "x", 2.5, True, None):
+        with pytest.raises(BenchError, match=rf"embedder.dim={dim!r}: a whole number from 1"):
+            Hashing(dim=dim)
     with pytest.raises(BenchError, match=r"embedder.seed=-1"):
         Hashing(seed=-1)
 

@@ -61,7 +61,7 @@ def test_minilm_reads_what_it_was_made_to_read_unless_told_otherwise(minilm):
     text = ["return " * 400]
     assert minilm.embed_documents(text).cut.tolist() == [402 - 256]
     assert AllMiniLM(device="cpu", max_length=512).embed_documents(text).cut.tolist() == [0]
-    with pytest.raises(BenchError, match=r"embedder.max_length=513: must be from 8 to 512"):
+    with pytest.raises(BenchError, match=r"embedder.max_length=513: a whole number from 8 to 512"):
         AllMiniLM(max_length=513)
 
 
@@ -153,7 +153,7 @@ def test_a_static_model_that_is_missing_or_damaged_is_unavailable(static):
     (static / "model.safetensors").write_bytes(b"weights")
     with pytest.raises(Unavailable, match=r"embedder.model=\S+static cannot be loaded: "):
         Model2Vec(model=str(static)).embed_queries(["plazo"])
-    with pytest.raises(BenchError, match=r"embedder.max_length=0: must be a whole number from 1"):
+    with pytest.raises(BenchError, match=r"embedder.max_length=0: a whole number from 1"):
         Model2Vec(model="some/model", max_length=0)
 
 
@@ -247,10 +247,8 @@ def test_a_passing_error_is_followed_by_another_request(server, code):
 
 
 def test_the_server_says_how_long_to_wait_and_else_the_waits_grow(server, monkeypatch):
-    from bench.embedders import openai_compatible
-
     waits = []
-    monkeypatch.setattr(openai_compatible, "pause", waits.append)
+    monkeypatch.setattr("bench.patience.pause", waits.append)
     later = "Wed, 21 Oct 2065 07:28:00 GMT"
     server.instead += [status(429, Retry_After="7"), status(503), status(429, Retry_After="900")]
     server.instead += [status(429, Retry_After=later)]
@@ -311,6 +309,11 @@ def test_a_key_that_is_not_set_is_unavailable_and_names_its_variable(server, mon
     monkeypatch.setenv("MY_KEY", "sk-two\nlines")
     with pytest.raises(Unavailable, match=r"variable MY_KEY holds what cannot be a key$"):
         asking(server, key_env="MY_KEY").check(1)
+
+
+def test_a_check_reminds_that_another_model_may_answer_to_the_name(server, caplog):
+    asking(server, model="renamed", version=3).check(1)
+    assert f"the vectors of renamed at {server.url} are kept as version 3" in caplog.text
 
 
 def test_no_key_is_sent_where_none_is_named(server):
@@ -404,11 +407,12 @@ def test_an_address_that_is_none_or_holds_a_secret_is_refused_and_not_repeated(s
     ("settings", "message"),
     [
         ({"model": ""}, r"embedder.model is empty"),
-        ({"batch_size": 0}, r"embedder.batch_size=0: must be a whole number from 1"),
-        ({"dimensions": 0}, r"embedder.dimensions=0: must be a whole number from 1"),
-        ({"retries": -1}, r"embedder.retries=-1: must be a whole number from 0"),
-        ({"batch_size": None}, r"embedder.batch_size=None: must be"),
-        ({"timeout_seconds": 0}, r"embedder.timeout_seconds=0: must be a number above 0"),
+        ({"batch_size": 0}, r"embedder.batch_size=0: a whole number from 1"),
+        ({"dimensions": 0}, r"embedder.dimensions=0: a whole number from 1"),
+        ({"retries": -1}, r"embedder.retries=-1: a whole number from 0"),
+        ({"batch_size": None}, r"embedder.batch_size=None: a whole"),
+        ({"timeout_seconds": 0}, r"embedder.timeout_seconds=0: a number above 0"),
+        ({"timeout_seconds": "soon"}, r"embedder.timeout_seconds='soon': a number above 0"),
     ],
 )
 def test_a_setting_of_a_server_without_meaning_is_refused(server, settings, message):
@@ -421,9 +425,10 @@ def test_what_changes_no_vector_is_no_part_of_the_identity_of_a_server(server):
     assert (
         asking(server, url=f"{server.url}/", batch_size=3, timeout_seconds=5, retries=0).identity() == plain
     )
-    assert asking(server, key_env="MY_KEY").identity() == plain
+    assert asking(server, key_env="MY_KEY", version=1).identity() == plain
     for settings in (
         {"model": "other"},
+        {"version": 2},
         {"dimensions": 8},
         {"query_prefix": "q"},
         {"url": "https://example.org"},
@@ -546,7 +551,7 @@ def test_the_backend_is_part_of_the_identity():
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"backend": "tensorflow"}, r"embedder.backend=tensorflow: must be one of torch, onnx"),
+        ({"backend": "tensorflow"}, r"embedder.backend='tensorflow': one of torch, onnx"),
         ({"backend": "onnx", "dtype": "bfloat16"}, r"embedder.backend=onnx with .*=bfloat16: it computes on the CPU"),
         ({"backend": "onnx", "device": "cuda"}, r"embedder.backend=onnx with embedder.device=cuda"),
     ],

@@ -23,13 +23,13 @@ from bench.collection import Doc, Query
 from bench.errors import BenchError, Unavailable
 from bench.identity import identity
 from bench.loading import BeirFolder
+from bench.reading import read_hits
 from bench.retrievers.bm25 import BM25
 from bench.retrievers.function import Function
 from bench.retrievers.http import Http
 from bench.retrievers.json_places import at, filled, filled_address
 from bench.retrievers.run_file import RunFile
 from bench.text.analyzer import Analyzer
-from bench.trec import read_run
 
 DOCS = tuple(Doc(id=name, text=name) for name in "dcba")
 QUERIES = (Query(id="q1", text="one"), Query(id="q2", text="two"))
@@ -53,6 +53,7 @@ class Server:
     def __init__(self) -> None:
         self.asked: list[dict] = []
         self.answer: Callable[[dict], tuple[int, object]] = lambda request: (200, {"hits": []})
+        self.head, self.probed = 405, 0
         outer = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -72,6 +73,11 @@ class Server:
                 self.wfile.write(data)
 
             do_GET = do_POST  # noqa: N815
+
+            def do_HEAD(self) -> None:
+                outer.probed += 1
+                self.send_response(outer.head)
+                self.end_headers()
 
             def log_message(self, *_: object) -> None:
                 pass
@@ -273,7 +279,7 @@ def test_where_nothing_answers_the_job_fails_before_any_starts(closed_port, in_f
 
 def test_a_passing_trouble_is_asked_again_later_and_a_lasting_one_is_not(server, monkeypatch):
     waits: list[float] = []
-    monkeypatch.setattr("bench.retrievers.http.pause", waits.append)
+    monkeypatch.setattr("bench.patience.pause", waits.append)
     troubles = [(503, {}), (429, {})]
     server.answer = lambda request: troubles.pop() if troubles else (200, hits("a"))
     assert searched(Http(url=server.url))["q1"] == ["a"]
@@ -288,6 +294,28 @@ def test_a_passing_trouble_is_asked_again_later_and_a_lasting_one_is_not(server,
     with pytest.raises(Unavailable, match=r"answered 400 .*no such index"):
         searched(Http(url=server.url))
     assert len(server.asked) == 1
+
+
+def test_a_password_in_an_address_is_refused_and_not_repeated():
+    with pytest.raises(BenchError, match=r"http.url: .*without user or password") as raised:
+        Http(url="http://me:secret@search.example/{query}")
+    assert "secret" not in str(raised.value)
+
+
+def test_a_check_asks_once_and_briefly_and_tells_that_a_key_is_refused(server, closed_port, monkeypatch):
+    monkeypatch.setattr("bench.patience.pause", lambda seconds: pytest.fail("a check waits for nothing"))
+    Http(url=server.url).check(1)
+    assert (server.probed, server.asked) == (1, [])
+    for status in (401, 403):
+        server.head = status
+        with pytest.raises(Unavailable, match=f"answered {status}"):
+            Http(url=server.url).check(1)
+    with pytest.raises(Unavailable, match="cannot be reached"):
+        Http(url=f"http://127.0.0.1:{closed_port}/", retries=9).check(1)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        monkeypatch.setattr("bench.retrievers.http.CHECK_SECONDS", 0.2)
+        with pytest.raises(Unavailable, match="cannot be reached: timed out"):
+            Http(url=f"http://127.0.0.1:{silent.getsockname()[1]}/", timeout=60).check(1)
 
 
 @pytest.mark.parametrize(
@@ -314,16 +342,16 @@ def test_an_answer_that_is_not_as_told_says_what_it_is(server, told, said):
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
-        ({"url": "search.example/find"}, "http.url='search.example/find': http://host:port/path"),
+        ({"url": "search.example/find"}, "http.url: must be http(s)://host:port/path"),
         ({"url": "http://x/", "body": {"q": "fixed"}}, "{query} stands neither in http.url nor in http.body"),
         ({"url": "http://x/", "method": "GET"}, "{query} stands neither"),
-        ({"url": "http://x/", "method": "PUT"}, "http.method='PUT': it can be GET or POST"),
+        ({"url": "http://x/", "method": "PUT"}, "http.method='PUT': one of GET, POST"),
         ({"url": "http://x/", "body": '{"q": {query}}'}, "http.body is not JSON"),
         ({"url": "http://x/", "hits": "hits.list"}, "http.hits='hits.list': a JSON pointer"),
         ({"url": "http://x/", "retries": -1}, "http.retries=-1: a whole number from 0"),
-        ({"url": "http://x/", "timeout": 0}, "http.timeout=0: seconds, above 0"),
-        ({"url": "http://x/", "unknown": "keep"}, "http.unknown='keep': it can be error or drop"),
-        ({"url": "http://x/", "duplicates": "last"}, "http.duplicates='last': it can be error or keep-first"),
+        ({"url": "http://x/", "timeout": 0}, "http.timeout=0: a number above 0"),
+        ({"url": "http://x/", "unknown": "keep"}, "http.unknown='keep': one of error, drop"),
+        ({"url": "http://x/", "duplicates": "last"}, "http.duplicates='last': one of error, keep-first"),
     ],
 )
 def test_a_wrong_setting_of_http_is_named(settings, said):
@@ -464,7 +492,7 @@ def test_scores_order_a_stored_run_whatever_its_ranks_say(tmp_path):
 def test_a_run_is_read_however_it_was_written(tmp_path):
     messy = "\ufeff# made by hand\r\nq1\tQ0  a 1 \t2.0 tag\r\n\r\n  q1 Q0 b 2 1 tag\r\n"
 
-    read = read_run(run_of(tmp_path / "run.txt.gz", messy) and tmp_path / "run.txt.gz")
+    read = read_hits(run_of(tmp_path / "run.txt.gz", messy) and tmp_path / "run.txt.gz")
 
     assert read.to_pylist() == [
         {"query_id": "q1", "doc_id": "a", "score": 2.0},
@@ -477,12 +505,12 @@ def test_every_broken_line_of_a_run_is_told(tmp_path):
     path.write_text("q1 Q0 a 1 0.5 tag\nq1 Q0 b 2 tag\nq1 Q0 c 3 high tag\nq1 Q0 d 4 nan tag\n")
 
     with pytest.raises(BenchError) as raised:
-        read_run(path)
+        read_hits(path)
     for said in ("3 problems", ":2: 5 columns", ":3: 'high' is no score", ":4: 'nan' is no score"):
         assert said in str(raised.value)
     path.write_text("\n")
     with pytest.raises(BenchError, match="it holds no hit"):
-        read_run(path)
+        read_hits(path)
 
 
 def test_a_run_is_named_by_what_it_holds(tmp_path):

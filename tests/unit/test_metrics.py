@@ -7,7 +7,7 @@ import pytest
 from tests.conftest import make_qrels, make_run
 
 from bench.evaluate import evaluate
-from bench.gains import Gains
+from bench.gains import RELEVANT, Gains
 from bench.metrics import MEASURES
 
 
@@ -143,6 +143,25 @@ def test_every_measure_works_on_one_query_as_on_many():
     one = Gains(found.gains.ranked[0], found.gains.status[0], found.gains.ideal[0], found.gains.max_grade)
     for measure in MEASURES.values():
         assert measure(one, 2) == measure(found.gains, 2)[0]
+
+
+@pytest.mark.parametrize("rel", [1, 2, 0.5])
+def test_what_is_counted_once_is_right_at_every_cut_off_and_in_every_part(rel):
+    random = np.random.default_rng(3)
+    ranked = random.choice([0.0, 0.5, 1.0, 2.0], (50, 7))
+    ideal = -np.sort(-ranked, axis=1)
+    gains = Gains(ranked, np.full(ranked.shape, RELEVANT, np.int8), ideal)
+    relevant = ranked >= rel
+    for part in (gains, gains.top(4), gains.top(9)):
+        for k in (1, 3, 4):
+            assert part.found(k, rel=rel).tolist() == relevant[:, :k].sum(axis=1).tolist()
+        depth = part.ranked.shape[1]
+        assert part.found(20, rel=rel).tolist() == relevant[:, :depth].sum(axis=1).tolist()
+        first = [line.tolist().index(True) + 1 if line.any() else np.inf for line in relevant[:, :depth]]
+        assert part.first(rel=rel).tolist() == first
+        assert part.total(rel=rel).tolist() == relevant.sum(axis=1).tolist()
+    one = Gains(ranked[0], gains.status[0], ideal[0])
+    assert one.found(3, rel=rel) == gains.found(3, rel=rel)[0]
 
 
 def test_nothing_judged_among_nothing_returned_has_no_share():

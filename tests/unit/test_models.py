@@ -258,9 +258,9 @@ def test_a_snapshot_that_lacks_what_another_program_did_not_read_is_made_whole(h
 @pytest.mark.parametrize(
     ("setting", "message"),
     [
-        ({"device": "tpu"}, "cross_encoder.device=tpu: must be one of auto, cpu, cuda"),
-        ({"dtype": "int8"}, "cross_encoder.dtype=int8: must be one of float32"),
-        ({"batch_size": True}, "cross_encoder.batch_size=True: must be a whole number from 1"),
+        ({"device": "tpu"}, "cross_encoder.device='tpu': one of auto, cpu, cuda"),
+        ({"dtype": "int8"}, "cross_encoder.dtype='int8': one of float32"),
+        ({"batch_size": True}, "cross_encoder.batch_size=True: a whole number from 1"),
     ],
 )
 def test_a_setting_that_does_not_exist_is_named_with_its_group(setting, message):

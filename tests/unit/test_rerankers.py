@@ -163,8 +163,8 @@ def test_overlap_of_a_question_without_terms_is_nothing():
 
 def test_settings_of_a_cross_encoder_are_checked():
     for setting, message in (
-        ({"device": "gpu"}, "cross_encoder.device=gpu: must be one of auto, cpu, cuda"),
-        ({"dtype": "float8"}, "cross_encoder.dtype=float8: must be one of float32, bfloat16, float16"),
+        ({"device": "gpu"}, "cross_encoder.device='gpu': one of auto, cpu, cuda"),
+        ({"dtype": "float8"}, "cross_encoder.dtype='float8': one of float32, bfloat16, float16"),
         ({"activation": "softmax"}, "cross_encoder.activation='softmax'; known: none, sigmoid"),
         ({"max_length": 0}, "cross_encoder.max_length=0: a whole number from 1"),
         ({"batch_size": 1.5}, "cross_encoder.batch_size=1.5"),

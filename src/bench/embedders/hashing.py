@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -11,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bench.embedders import Vectors
-from bench.errors import BenchError
+from bench.errors import check_whole
 
 _WORD = re.compile(r"\w+")
 
@@ -30,10 +31,8 @@ class Hashing:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        if self.dim < 1:
-            raise BenchError(f"embedder.dim={self.dim}: must be 1 or more")
-        if self.seed < 0:
-            raise BenchError(f"embedder.seed={self.seed}: must be 0 or more")
+        check_whole("embedder.dim", self.dim, least=1)
+        check_whole("embedder.seed", self.seed, least=0)
 
     def embed_documents(self, texts: Sequence[str]) -> Vectors:
         """One vector a text."""
@@ -62,7 +61,7 @@ class Hashing:
 
 
 def _features(text: str) -> Iterator[str]:
-    for word in _WORD.findall(text.casefold()):
+    for word in _WORD.findall(unicodedata.normalize("NFC", text.casefold())):
         yield word
         # A blank stands at each end, so no trigram equals a word.
         padded = f" {word} "

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from safetensors import SafetensorError
 
 from bench.embedders import Vectors
-from bench.errors import BenchError, Unavailable, missing_library
+from bench.errors import Unavailable, check_whole, missing_library
 from bench.models import Model
 
 try:
@@ -41,8 +41,8 @@ class Model2Vec:
     revision: str | None = None
 
     def __post_init__(self) -> None:
-        if self.max_length is not None and (type(self.max_length) is not int or self.max_length < 1):
-            raise BenchError(f"embedder.max_length={self.max_length}: must be a whole number from 1")
+        if self.max_length is not None:
+            check_whole("embedder.max_length", self.max_length, least=1)
 
     def embed_documents(self, texts: Sequence[str]) -> Vectors:
         """One vector a text."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-import math
+import logging
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,19 +14,18 @@ import numpy as np
 import numpy.typing as npt
 
 from bench.embedders import Vectors
-from bench.errors import BenchError, Unavailable, missing_library
-from bench.patience import pause, seconds_before
+from bench.errors import BenchError, Unavailable, check_number, check_whole, missing_library
+from bench.patience import CHECK_SECONDS, NO_ANSWER, Reply, is_address, patiently
 
 try:
     import httpx2
 except ImportError as error:
     raise missing_library("httpx2", extra="http") from error
 
+log = logging.getLogger(__name__)
+
 Array = npt.NDArray[np.float32]
 
-PASSING = (408, 409, 429, 500, 502, 503, 504)
-"""Answers of a server that may do better when it is asked again."""
-_CHECK_SECONDS = 3
 _INSTEAD = "embedder=e5_small and embedder=use_multilingual need no server"
 
 
@@ -41,6 +40,8 @@ class OpenAICompatible:
     model: its name on the server
     key_env: the environment variable that holds the key; None where the server wants none
     batch_size: texts in one request
+    version: to be changed whenever another model stands behind the name: what it answered is kept by this name,
+        this model and this version
     dimensions: length to which the server shortens a vector; None is the model's own, and is not sent
     query_prefix, document_prefix: what stands before every text
     timeout_seconds: how long the server may be silent
@@ -51,6 +52,7 @@ class OpenAICompatible:
     url: str
     model: str
     key_env: str | None = "OPENAI_API_KEY"
+    version: str = "1"
     batch_size: int = 64
     dimensions: int | None = None
     query_prefix: str = ""
@@ -59,19 +61,19 @@ class OpenAICompatible:
     retries: int = 4
 
     def __post_init__(self) -> None:
-        if not _is_address(self.url):
+        object.__setattr__(self, "version", str(self.version))
+        if not _is_bare_address(self.url):
             # Not repeated: a password may stand in it.
             raise BenchError(
                 "embedder.url: must be http(s)://host/path, without user, password, query or fragment"
             )
         if not self.model:
             raise BenchError("embedder.model is empty: give the model's name on the server")
-        for name, least in (("batch_size", 1), ("dimensions", 1), ("retries", 0)):
-            value = getattr(self, name)
-            if (type(value) is not int or value < least) and not (name == "dimensions" and value is None):
-                raise BenchError(f"embedder.{name}={value}: must be a whole number from {least}")
-        if not 0 < self.timeout_seconds < math.inf:
-            raise BenchError(f"embedder.timeout_seconds={self.timeout_seconds}: must be a number above 0")
+        check_whole("embedder.batch_size", self.batch_size, least=1)
+        check_whole("embedder.retries", self.retries, least=0)
+        check_number("embedder.timeout_seconds", self.timeout_seconds, above=True)
+        if self.dimensions is not None:
+            check_whole("embedder.dimensions", self.dimensions, least=1)
 
     def embed_documents(self, texts: Sequence[str]) -> Vectors:
         """One vector a text, behind the document prefix."""
@@ -83,7 +85,7 @@ class OpenAICompatible:
 
     def identity(self) -> str:
         """The address, the model and what changes a vector; nothing of the key."""
-        settings = ("model", "dimensions", "query_prefix", "document_prefix")
+        settings = ("model", "version", "dimensions", "query_prefix", "document_prefix")
         fields = ", ".join(f"{name}={getattr(self, name)!r}" for name in settings)
         return f"{type(self).__name__}(url={self.url.rstrip('/')!r}, {fields})"
 
@@ -91,11 +93,12 @@ class OpenAICompatible:
         """Unavailable where the key is not set or is refused, or the server cannot be reached in 3 seconds."""
         try:
             # Not every server lists its models, but each says whether it knows the key.
-            answer = self._client.get("models", headers=self._headers(), timeout=_CHECK_SECONDS)
+            answer = self._client.get("models", headers=self._headers(), timeout=CHECK_SECONDS)
         except httpx2.RequestError as error:
             raise Unavailable(f"{self._name} cannot be reached ({_words(error)}): {_INSTEAD}") from error
         if answer.status_code in (401, 403):
             raise Unavailable(f"{self._name} {self._told(answer)}: {self._about_key}")
+        _remind(self.url, self.model, self.version)
 
     @property
     def _name(self) -> str:
@@ -156,22 +159,19 @@ class OpenAICompatible:
         asked: dict[str, Any] = {"model": self.model, "input": list(texts), "encoding_format": "float"}
         if self.dimensions is not None:
             asked["dimensions"] = self.dimensions
-        told, trouble = "", ""
-        for attempt in range(self.retries + 1):
-            if attempt:
-                pause(seconds_before(attempt, retry_after=told))
-            try:
-                answer = self._client.post("embeddings", json=asked, headers=self._headers())
-            except httpx2.RequestError as error:
-                told, trouble = "", f"gave no whole answer ({_words(error)})"
-                continue
-            if answer.is_success:
-                return answer
-            trouble = self._told(answer)
-            if answer.status_code not in PASSING:
-                break
-            told = answer.headers.get("Retry-After", "")
-        raise Unavailable(f"{self._name} {trouble}, request {attempt + 1} of {self.retries + 1}: {_INSTEAD}")
+        reply, times = patiently(lambda: self._reply(asked), retries=self.retries)
+        if isinstance(reply.answer, httpx2.Response) and reply.answer.is_success:
+            return reply.answer
+        trouble = reply.answer if isinstance(reply.answer, str) else self._told(reply.answer)
+        raise Unavailable(f"{self._name} {trouble}, request {times} of {self.retries + 1}: {_INSTEAD}")
+
+    def _reply(self, asked: dict[str, Any]) -> Reply[httpx2.Response | str]:
+        """The answer to one request, or why there is none."""
+        try:
+            answer = self._client.post("embeddings", json=asked, headers=self._headers())
+        except httpx2.RequestError as error:
+            return Reply(NO_ANSWER, f"gave no whole answer ({_words(error)})")
+        return Reply(answer.status_code, answer, answer.headers.get("Retry-After", ""))
 
     def _headers(self) -> dict[str, str]:
         key = self._key()
@@ -206,13 +206,22 @@ def _client(url: str, timeout_seconds: float) -> httpx2.Client:
     return httpx2.Client(base_url=url, timeout=timeout_seconds)
 
 
-def _is_address(url: str) -> bool:
+@functools.cache
+def _remind(url: str, model: str, version: str) -> None:
+    """Say it once: the name of a model stays when what answers to it changes."""
+    log.warning(
+        "the vectors of %s at %s are kept as version %s: where another model answers to that name, set another "
+        "embedder.version",
+        *(model, url, version),
+    )
+
+
+def _is_bare_address(url: str) -> bool:
     try:
         address = httpx2.URL(url)
     except (httpx2.InvalidURL, TypeError):
         return False
-    bare = not (address.userinfo or address.query or address.fragment)
-    return address.scheme in ("http", "https") and bool(address.host) and bare
+    return is_address(url) and not (address.query or address.fragment)
 
 
 def _message(answer: httpx2.Response) -> str:

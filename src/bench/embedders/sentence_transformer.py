@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,13 +13,16 @@ import numpy as np
 
 from bench.embedders import Vectors
 from bench.embedders.torch_model import Facts, Task, TorchModel, load
-from bench.errors import BenchError
+from bench.errors import BenchError, check_flag, check_one_of, check_whole
 from bench.models import Model, check_computation, check_device
 
 if TYPE_CHECKING:
     from bench.embedders.onnx_model import OnnxModel
 
 BACKENDS = ("torch", "onnx")
+SHORTEST_INPUT = 8
+"""In tokens: of less nothing but the prompt would be read."""
+_E5 = re.compile(r"(?<![a-z0-9])m?e5-(small|base|large)(?![a-z])(?!.*instruct)", re.IGNORECASE)
 _INSTEAD = (
     "name a folder that holds it, or use embedder=e5_small or embedder=use_multilingual, which need no hub"
 )
@@ -55,8 +59,9 @@ class SentenceTransformerEmbedder:
     def __post_init__(self) -> None:
         check_computation("embedder", device=self.device, dtype=self.dtype, batch_size=self.batch_size)
         check_backend(self.backend, device=self.device, dtype=self.dtype)
-        if self.max_length is not None and self.max_length < 8:
-            raise BenchError(f"embedder.max_length={self.max_length}: must be 8 tokens or more")
+        if self.max_length is not None:
+            check_whole("embedder.max_length", self.max_length, least=SHORTEST_INPUT)
+        check_flag("embedder.trust_remote_code", self.trust_remote_code)
 
     def embed_documents(self, texts: Sequence[str]) -> Vectors:
         """One vector a text, behind the document prompt."""
@@ -88,7 +93,7 @@ class SentenceTransformerEmbedder:
         if not texts:
             return Vectors(np.empty((0, model.facts.dimension), np.float32), np.empty(0, np.int32))
         longest = self._longest_input(model.facts)
-        prompt = model.facts.prompt(task) if prompt is None else prompt
+        prompt = prompt_of(self.model, prompt, facts=model.facts, task=task)
         values = model.encode(texts, task=task, prompt=prompt, longest=longest, batch_size=self.batch_size)
         cut = np.zeros(len(texts), np.int32)
         if longest is not None:
@@ -108,10 +113,26 @@ class SentenceTransformerEmbedder:
         return self.max_length
 
 
+def prompt_of(name: str, asked: str | None, *, facts: Facts, task: Task) -> str:
+    """The prompt that is asked for, else the model's own.
+
+    BenchError for a model of the e5 family that declares none: it was trained with two, few of its
+    configurations name them, and without them it finds less and nobody would know why.
+    """
+    if asked is not None:
+        return asked
+    if not facts.prompts and _E5.search(name):
+        raise BenchError(
+            f"embedder.model={name}: models of the e5 family read texts behind prompts, and this one's "
+            "configuration declares none: set embedder.query_prompt='query: ' "
+            "embedder.document_prompt='passage: ', or both to '' for none"
+        )
+    return facts.prompt(task)
+
+
 def check_backend(backend: str, *, device: str, dtype: str) -> None:
     """BenchError where there is no such backend, or it cannot compute in this way."""
-    if backend not in BACKENDS:
-        raise BenchError(f"embedder.backend={backend}: must be one of {', '.join(BACKENDS)}")
+    check_one_of("embedder.backend", backend, BACKENDS)
     if backend == "onnx" and (device == "cuda" or dtype != "float32"):
         raise BenchError(
             f"embedder.backend=onnx with embedder.device={device} and embedder.dtype={dtype}: it computes on "

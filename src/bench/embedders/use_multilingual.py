@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from bench.embedders import Vectors
-from bench.errors import BenchError, missing_library
+from bench.errors import check_whole, missing_library
 from bench.model_folders import folder_digest
 
 try:
@@ -31,8 +31,7 @@ class UseMultilingual:
     threads: int = 2
 
     def __post_init__(self) -> None:
-        if self.threads < 1:
-            raise BenchError(f"embedder.threads={self.threads}: must be 1 or more")
+        check_whole("embedder.threads", self.threads, least=1)
 
     def embed_documents(self, texts: Sequence[str]) -> Vectors:
         """One vector a text."""

@@ -15,8 +15,8 @@ import numpy.typing as npt
 import rank_bm25
 
 from bench.collection import Doc, Query
-from bench.errors import BenchError, did_you_mean
-from bench.ids import Ids
+from bench.errors import BenchError, check_number, did_you_mean
+from bench.retrievers import ids_of
 from bench.runs import Run
 from bench.stores import top_k
 from bench.text import TextAnalyzer
@@ -67,12 +67,10 @@ class BM25:
             object.__setattr__(self, "delta", DELTAS.get(str(self.method)))
         elif self.method not in DELTAS:
             raise BenchError(f"bm25.delta={self.delta}: {self.method} has no delta, leave it null")
-        if not _is_number(self.k1) or not 0 < self.k1 < np.inf:
-            raise BenchError(f"bm25.k1={self.k1!r}: a number above 0")
-        if not _is_number(self.b) or not 0 <= self.b <= 1:
-            raise BenchError(f"bm25.b={self.b!r}: a number from 0 to 1")
-        if self.delta is not None and not (_is_number(self.delta) and 0 <= self.delta < np.inf):
-            raise BenchError(f"bm25.delta={self.delta!r}: a number from 0")
+        check_number("bm25.k1", self.k1, above=True)
+        check_number("bm25.b", self.b, most=1)
+        if self.delta is not None:
+            check_number("bm25.delta", self.delta)
 
     def index(self, docs: Sequence[Doc]) -> BM25Index:
         """Count the terms of these documents, which come in tie order."""
@@ -84,9 +82,7 @@ class BM25Index:
 
     def __init__(self, recipe: BM25, docs: Sequence[Doc]) -> None:
         self._recipe = recipe
-        self._ids = Ids(doc.id for doc in docs)
-        if list(self._ids) != [doc.id for doc in docs]:
-            raise ValueError("documents come in tie order, each once: take those of a Collection")
+        self._ids = ids_of(docs)
         terms = recipe.analyzer.analyze([doc.contents for doc in docs])
         self._lengths = np.array([len(found) for found in terms], np.int64)
         # Neither package can hold a corpus without a single term; nothing is ever found in it.
@@ -184,7 +180,3 @@ class _RankBM25:
             "terms": len(self._rows),
             "index_bytes": sum(map(sys.getsizeof, [*self._bm25.doc_freqs, *self._rows.values()])),
         }
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)

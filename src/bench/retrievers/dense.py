@@ -12,6 +12,7 @@ from bench.embedders import Embedder, Vectors
 from bench.errors import BenchError, Unsuitable
 from bench.identity import identity
 from bench.ids import Ids
+from bench.retrievers import ids_of
 from bench.runs import Run
 from bench.stores import Array, VectorIndex, VectorStore
 
@@ -41,9 +42,7 @@ class Dense:
 
     def index(self, docs: Sequence[Doc]) -> DenseIndex:
         """Embed the documents and build the store over their vectors, normalised."""
-        ids = Ids(doc.id for doc in docs)
-        if list(ids) != [doc.id for doc in docs]:
-            raise ValueError("documents must be unique and come in tie order, as a Collection holds them")
+        ids = ids_of(docs)
         vectors = self.embedder.embed_documents([doc.contents for doc in docs])
         return DenseIndex(self.embedder, ids, vectors, self.store.build(normalised(vectors.values)))
 

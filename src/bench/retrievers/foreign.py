@@ -11,8 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bench.collection import Doc
-from bench.errors import BenchError, listing
+from bench.errors import BenchError, check_one_of, listing
 from bench.ids import Ids
 from bench.runs import Run
 
@@ -42,12 +41,8 @@ class Matching:
     duplicates: str
 
     def __post_init__(self) -> None:
-        for setting, value, allowed in (
-            ("unknown", self.unknown, UNKNOWN),
-            ("duplicates", self.duplicates, DUPLICATES),
-        ):
-            if value not in allowed:
-                raise BenchError(f"{self.group}.{setting}={value!r}: it can be {' or '.join(allowed)}")
+        check_one_of(f"{self.group}.unknown", self.unknown, UNKNOWN)
+        check_one_of(f"{self.group}.duplicates", self.duplicates, DUPLICATES)
 
     def run(self, found: pa.Table, *, queries: tuple[str, ...], docs: Ids, depth: int) -> Matched:
         """The best `depth` of the hits (RANKINGS) of these queries; hits of other queries are a mistake.
@@ -92,11 +87,3 @@ class Matching:
             f"{self.group}: documents stand twice in a ranking ({listing(pairs)}); mend that, or set "
             f"{self.group}.duplicates=keep-first"
         )
-
-
-def ids_of(docs: Sequence[Doc]) -> Ids:
-    """The vocabulary of documents, which come in tie order."""
-    ids = Ids(doc.id for doc in docs)
-    if list(ids) != [doc.id for doc in docs]:
-        raise ValueError("documents come in tie order, each once: take those of a Collection")
-    return ids

@@ -6,7 +6,8 @@ import hashlib
 import importlib
 import importlib.util
 import operator
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import cached_property
 from numbers import Integral
@@ -16,9 +17,10 @@ from typing import Any, ClassVar
 import pyarrow as pa
 
 from bench.collection import Doc, Query
-from bench.errors import BenchError, Unavailable
+from bench.errors import BenchError, Unavailable, check_flag
 from bench.ids import Ids
-from bench.retrievers.foreign import RANKINGS, Matching, ids_of
+from bench.retrievers import ids_of
+from bench.retrievers.foreign import RANKINGS, Matching
 from bench.runs import Run
 
 
@@ -46,11 +48,12 @@ class Function:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "version", str(self.version))
-        if not isinstance(self.batch, bool):
-            raise BenchError(f"callable.batch={self.batch!r}: true or false")
+        check_flag("callable.batch", self.batch)
         if not all(self._names):
             raise BenchError(f"callable.function={self.function!r}: module:function")
-        _ = self._matching, self._source
+        self._matching()
+        # Read now: a module that changes while the program runs is what it was.
+        _ = self._source
 
     def identity(self) -> str:
         """Name, version and the digest of the source, and what is done with its answers."""
@@ -65,7 +68,7 @@ class Function:
 
     def index(self, docs: Sequence[Doc]) -> FunctionIndex:
         """The function, ready to be called; the documents are where it looks them up itself."""
-        return FunctionIndex(self._imported(), ids_of(docs), batch=self.batch, matching=self._matching)
+        return FunctionIndex(self._imported(), ids_of(docs), batch=self.batch, matching=self._matching())
 
     @property
     def _names(self) -> tuple[str, str]:
@@ -74,7 +77,6 @@ class Function:
         )
         return module, name
 
-    @cached_property
     def _matching(self) -> Matching:
         return Matching(group="callable", unknown=self.unknown, duplicates=self.duplicates)
 
@@ -149,7 +151,7 @@ def _hits(query: str, answer: object) -> list[dict[str, object]]:
     """The rows of one ranking; ids alone are scored by their rank."""
     hits = list(_iterable(answer, f"query {query}: the function"))
     pairs = [
-        (str(hit), -float(rank)) if isinstance(hit, (str, Integral)) else _pair(query, hit)
+        (_identifier(query, hit), -float(rank)) if isinstance(hit, (str, Integral)) else _pair(query, hit)
         for rank, hit in enumerate(hits, 1)
     ]
     return [{"query_id": query, "doc_id": doc, "score": score} for doc, score in pairs]
@@ -158,12 +160,25 @@ def _hits(query: str, answer: object) -> list[dict[str, object]]:
 def _pair(query: str, hit: Any) -> tuple[str, float]:
     try:
         doc, score = hit
-        return str(doc), float(score)
+        number = float(score)
     except (TypeError, ValueError) as error:
         raise BenchError(f"callable: query {query}: {hit!r} is no pair of document id and score") from error
+    return _identifier(query, doc), number
+
+
+def _identifier(query: str, doc: object) -> str:
+    # str(None) would make of what has no id the document None, and 12.0 would never be 12.
+    if isinstance(doc, (str, Integral)) and not isinstance(doc, bool):
+        return str(doc)
+    raise BenchError(f"callable: query {query}: {doc!r} is no id of a document: a text or a whole number")
 
 
 def _iterable(value: object, what: str) -> Iterable[Any]:
+    if isinstance(value, (AbstractSet, Mapping)):
+        # Read in their order, a set is ranked by its hashes and a mapping without its scores.
+        raise BenchError(
+            f"callable: {what} returned {type(value).__name__}, which has no order: return a list"
+        )
     if isinstance(value, (str, bytes)) or not isinstance(value, Iterable):
         raise BenchError(f"callable: {what} returned {type(value).__name__}, not a list")
     return value

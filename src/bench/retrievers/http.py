@@ -6,30 +6,27 @@ import functools
 import http.client
 import json
 import logging
-import math
 import os
 import string
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from functools import cached_property
 from typing import Any, ClassVar
 from urllib.parse import urlsplit
 
 import pyarrow as pa
 
 from bench.collection import Doc, Query
-from bench.errors import BenchError, Unavailable
+from bench.errors import BenchError, Unavailable, check_number, check_one_of, check_whole
 from bench.ids import Ids
-from bench.patience import pause, seconds_before
-from bench.retrievers.foreign import RANKINGS, Matching, ids_of
+from bench.patience import CHECK_SECONDS, NO_ANSWER, Reply, is_address, patiently
+from bench.retrievers import ids_of
+from bench.retrievers.foreign import RANKINGS, Matching
 from bench.retrievers.json_places import at, filled, filled_address, kind_of
 from bench.runs import Run
 
 log = logging.getLogger(__name__)
 
 METHODS = ("GET", "POST")
-PASSING = (429, 502, 503, 504)
-"""Answers of a server that may do better when asked again."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,23 +62,23 @@ class Http:
     """The index is made and kept elsewhere: how long that takes is not seen here."""
 
     def __post_init__(self) -> None:
-        if self.method not in METHODS:
-            raise BenchError(f"http.method={self.method!r}: it can be {' or '.join(METHODS)}")
+        check_one_of("http.method", self.method, METHODS)
         object.__setattr__(self, "version", str(self.version))
         object.__setattr__(self, "body", self._parsed_body())
-        if not _is_address(self.url):
-            raise BenchError(f"http.url={self.url!r}: http://host:port/path, or https")
+        if not is_address(self.url):
+            # Not repeated: a password may stand in it.
+            raise BenchError(
+                "http.url: must be http(s)://host:port/path, without user or password; a key goes into http.headers"
+            )
         if "{query}" not in self.url + json.dumps(self.body):
             raise BenchError("http: {query} stands neither in http.url nor in http.body")
         for name in ("hits", "hit_id", "hit_score"):
             pointer = getattr(self, name)
             if pointer and not str(pointer).startswith("/"):
                 raise BenchError(f"http.{name}={pointer!r}: a JSON pointer, as /hits/0/_id")
-        if type(self.retries) is not int or self.retries < 0:
-            raise BenchError(f"http.retries={self.retries!r}: a whole number from 0")
-        if type(self.timeout) not in (int, float) or not 0 < self.timeout < math.inf:
-            raise BenchError(f"http.timeout={self.timeout!r}: seconds, above 0")
-        _ = self._matching
+        check_whole("http.retries", self.retries, least=0)
+        check_number("http.timeout", self.timeout, above=True)
+        self._matching()
 
     def identity(self) -> str:
         """What is asked and how the answer is read; not how patiently."""
@@ -90,17 +87,17 @@ class Http:
         return f"Http({', '.join(f'{name}={value}' for name, value in zip(told, values, strict=True))})"
 
     def check(self, _documents: int) -> None:
-        """Unavailable where nothing answers at the address, or where a variable of a header is not set."""
-        connection = Connection(self)
+        """Unavailable where nothing answers within 3 seconds, a key is refused, or the variable of a header not set."""
+        connection = Connection(self, timeout=min(self.timeout, CHECK_SECONDS))
         try:
-            connection.ask("HEAD", query="", depth=1)
+            connection.probe()
         finally:
             connection.close()
         _remind(self.url, self.version)
 
     def index(self, docs: Sequence[Doc]) -> HttpIndex:
         """The search, ready to be asked; its documents are where it keeps them."""
-        return HttpIndex(self, ids_of(docs), self._matching)
+        return HttpIndex(self, ids_of(docs), self._matching())
 
     def sent_headers(self) -> dict[str, str]:
         """The headers, with what the environment says."""
@@ -128,7 +125,6 @@ class Http:
         except json.JSONDecodeError as error:
             raise BenchError(f"http.body is not JSON: {error}") from error
 
-    @cached_property
     def _matching(self) -> Matching:
         return Matching(group="http", unknown=self.unknown, duplicates=self.duplicates)
 
@@ -138,7 +134,7 @@ class HttpIndex:
 
     def __init__(self, recipe: Http, docs: Ids, matching: Matching) -> None:
         self._recipe, self._docs, self._matching = recipe, docs, matching
-        self._connection = Connection(recipe)
+        self._connection = Connection(recipe, timeout=recipe.timeout)
         self._facts: dict[str, object] = {}
 
     def search(self, queries: Sequence[Query], depth: int) -> Run:
@@ -160,7 +156,7 @@ class HttpIndex:
 
     def _ranking(self, query: Query, depth: int) -> list[dict[str, object]]:
         recipe = self._recipe
-        answer = self._connection.ask(recipe.method, query=query.text, depth=depth)
+        answer = self._connection.ask(query.text, depth=depth)
         try:
             hits = at(json.loads(answer), recipe.hits)
             # Some languages write an empty list as null.
@@ -185,51 +181,49 @@ class HttpIndex:
 class Connection:
     """A connection that is kept from request to request and made again when it breaks."""
 
-    def __init__(self, recipe: Http) -> None:
+    def __init__(self, recipe: Http, *, timeout: float) -> None:
         self._recipe = recipe
         address = urlsplit(recipe.url)
         kind = http.client.HTTPSConnection if address.scheme == "https" else http.client.HTTPConnection
-        self._connection = kind(str(address.hostname), address.port, timeout=recipe.timeout)
+        self._connection = kind(str(address.hostname), address.port, timeout=timeout)
         self._target = (address.path or "/") + (f"?{address.query}" if address.query else "")
 
-    def ask(self, method: str, *, query: str, depth: int) -> bytes:
-        """What the server answers to a query; to HEAD, which sends no body, whatever it says."""
-        recipe, probing = self._recipe, method == "HEAD"
+    def ask(self, query: str, *, depth: int) -> bytes:
+        """What the server answers to a query; Unavailable where it does not, however often it is asked."""
+        recipe = self._recipe
         target = filled_address(self._target, query=query, depth=depth)
         body = None
-        if recipe.body is not None and not probing:
+        if recipe.body is not None:
             body = json.dumps(filled(recipe.body, query=query, depth=depth), ensure_ascii=False).encode()
-        told, trouble = "", ""
-        for attempt in range(recipe.retries + 1):
-            if attempt:
-                pause(seconds_before(attempt, retry_after=told))
-            try:
-                self._connection.request(method, target, body, recipe.sent_headers())
-                response = self._connection.getresponse()
-                answer = response.read()
-            except (OSError, http.client.HTTPException) as error:
-                self._connection.close()
-                told, trouble = "", f"cannot be reached: {error or type(error).__name__}"
-                continue
-            if probing or response.status == 200:
-                return answer
-            told = response.headers.get("Retry-After", "")
-            trouble = f"answered {response.status} {response.reason}: {answer[:200].decode(errors='replace')}"
-            if response.status not in PASSING:
-                break
-        raise Unavailable(f"http: {recipe.url} {trouble}")
+        reply, _ = patiently(lambda: self._reply(recipe.method, target, body), retries=recipe.retries)
+        if reply.status != 200:
+            raise Unavailable(f"http: {recipe.url} {reply.answer.decode(errors='replace')}")
+        return reply.answer
+
+    def probe(self) -> None:
+        """Unavailable unless the server answers once; what it says is no matter, but for the refusal of a key."""
+        reply = self._reply("HEAD", filled_address(self._target, query="", depth=1), None)
+        if reply.status in (NO_ANSWER, 401, 403):
+            raise Unavailable(f"http: {self._recipe.url} {reply.answer.decode(errors='replace')}")
+
+    def _reply(self, method: str, target: str, body: bytes | None) -> Reply[bytes]:
+        """What comes back, or what is to be said in its place."""
+        headers = self._recipe.sent_headers()
+        try:
+            self._connection.request(method, target, body, headers)
+            response = self._connection.getresponse()
+            answer = response.read()
+        except (OSError, http.client.HTTPException) as error:
+            self._connection.close()
+            return Reply(NO_ANSWER, f"cannot be reached: {error or type(error).__name__}".encode())
+        if response.status != 200:
+            told = answer[:200].decode(errors="replace")
+            answer = f"answered {response.status} {response.reason}: {told}".encode()
+        return Reply(response.status, answer, response.headers.get("Retry-After", ""))
 
     def close(self) -> None:
         """Hang up."""
         self._connection.close()
-
-
-def _is_address(url: str) -> bool:
-    try:
-        address = urlsplit(str(url))
-        return address.scheme in ("http", "https") and bool(address.hostname) and address.port != 0
-    except ValueError:
-        return False
 
 
 def _identifier(value: object) -> str:

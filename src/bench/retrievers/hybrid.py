@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from bench.collection import Doc, Query
-from bench.errors import BenchError
+from bench.errors import BenchError, check_number, check_whole
 from bench.fusion import Fusion
 from bench.retrievers import Index, Retriever
 from bench.runs import Run
@@ -23,10 +22,8 @@ class Side:
     weight: float = 1.0
 
     def __post_init__(self) -> None:
-        if type(self.depth) is not int or self.depth < 1:
-            raise BenchError(f"fusion.sides: depth={self.depth!r}: a whole number from 1")
-        if type(self.weight) not in (int, float) or not 0 <= self.weight < math.inf:
-            raise BenchError(f"fusion.sides: weight={self.weight!r}: a number from 0")
+        check_whole("fusion.sides: depth", self.depth, least=1)
+        check_number("fusion.sides: weight", self.weight)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,7 +69,7 @@ class HybridIndex:
         return {
             "parameters": {name: facts.get("parameters") for name, facts in sides.items()},
             "index_bytes": sum(
-                size for side in sides.values() if isinstance(size := side["index_bytes"], int)
+                size for side in sides.values() if isinstance(size := side.get("index_bytes"), int)
             ),
             "sides": sides,
         }

@@ -14,14 +14,15 @@ import pyarrow.compute as pc
 
 from bench.collection import Doc, Query
 from bench.errors import BenchError, listing
-from bench.retrievers.foreign import Matching, ids_of
+from bench.reading import read_hits
+from bench.retrievers import ids_of
+from bench.retrievers.foreign import Matching
 from bench.runs import Run
-from bench.trec import read_run
 
 
 @dataclass(frozen=True, kw_only=True)
 class RunFile:
-    """A stored run in the form of TREC (see bench.trec), plain or gzipped.
+    """A stored run in the form of TREC, JSON or Parquet (see bench.reading), plain or gzipped.
 
     `unknown` says what becomes of documents that the collection does not have: error or drop. `duplicates`
     says it of documents that stand twice in a ranking: error or keep-first. Queries that the collection does
@@ -41,7 +42,7 @@ class RunFile:
         object.__setattr__(self, "path", str(self.path))
         if not Path(self.path).is_file():
             raise BenchError(f"run_file.path: there is no file {self.path}")
-        _ = self._matching
+        self._matching()
 
     def identity(self) -> str:
         """What the file holds, not where it lies."""
@@ -49,14 +50,13 @@ class RunFile:
 
     def index(self, docs: Sequence[Doc]) -> RunFileIndex:
         """Read the file; BenchError lists the lines that are broken."""
-        return RunFileIndex(self.path, read_run(Path(self.path)), docs, self._matching)
+        return RunFileIndex(self.path, read_hits(self.path), docs, self._matching())
 
     @cached_property
     def _contents(self) -> str:
         with Path(self.path).open("rb") as stream:
             return hashlib.file_digest(stream, lambda: hashlib.blake2b(digest_size=8)).hexdigest()
 
-    @cached_property
     def _matching(self) -> Matching:
         return Matching(group="run_file", unknown=self.unknown, duplicates=self.duplicates)
 

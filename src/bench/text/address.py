@@ -1,7 +1,8 @@
 """How a Spanish question addresses whom it asks: vosotros, tú, vos or usted, put one for another.
 
-The rules are few and rough. They know the endings of vosotros, which nothing else shares, some thirty common
-verbs of tú and vos, and the pronouns; all else stays, so that a sentence may come out mixed. Forms of usted
+The rules are few and rough. They know the endings of vosotros, but for the words that end alike and are none
+(veintiséis, jerséis), some thirty common verbs of tú and vos, and the pronouns; all else stays, so
+that a sentence may come out mixed. Forms of usted
 are those of anybody (¿puede devolverse?) and are never taken for an address.
 """
 
@@ -9,6 +10,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+
+from bench.text.words import LETTERS
 
 ADDRESSES = ("tú", "usted", "vos")
 
@@ -55,6 +58,10 @@ _PRESENT: tuple[tuple[str, Forms], ...] = (
     ("áis", {"tú": "as", "usted": "a", "vos": "ás"}),
     ("éis", {"tú": "es", "usted": "e", "vos": "és"}),
 )
+# Numbers and nouns that end as vosotros does.
+_NO_VERBS = frozenset({
+    "dieciséis", "veintiséis", "jerséis", "yerséis", "bonsáis", "samuráis", "espráis", "paipáis",
+})  # fmt: skip
 # In -ís there are nouns too (país, París).
 _IN_IS = (
     "decís", "pedís", "venís", "seguís", "servís", "repetís", "preferís", "elegís", "conseguís", "recibís", "abrís",
@@ -66,12 +73,13 @@ _COMMON = (
     "habéis", "estáis", "sois", "vais", "decidme", "avisadme", "ayudadme", "explicadme", *_IN_IS,
 )  # fmt: skip
 
-_WORD = re.compile(r"[^\W\d_]+")
 _THEM = re.compile(r"\b(os|te|le) (l[oa]s?)\b", re.I)
 
 
 def forms(word: str) -> Forms | None:
     """The forms of tú, usted and vos for one of vosotros (in lower case); None for any other word."""
+    if word in _NO_VERBS:
+        return None
     if word in _WHOLE:
         return _WHOLE[word]
     if word in _IN_IS:
@@ -91,7 +99,7 @@ def forms(word: str) -> Forms | None:
 
 def address_of(text: str) -> str | None:
     """`vosotros`, `tú` or `vos`, by the first word that tells; None where none does."""
-    for word in map(str.lower, _WORD.findall(text)):
+    for word in map(str.lower, LETTERS.findall(text)):
         if forms(word) and word not in _IN_IS:
             return "vosotros"
         if word in _KNOWN:
@@ -111,7 +119,7 @@ def readdressed(text: str, address: str) -> str:
         others = _PRONOUNS.get((before, word)) or forms(known[1] if known else word)
         return _like(found[0], others[address]) if others else found[0]
 
-    put_over = _WORD.sub(put, text)
+    put_over = LETTERS.sub(put, text)
     # le lo is said se lo.
     return _THEM.sub(lambda m: f"{_like(m[1], 'se')} {m[2]}", put_over) if address == "usted" else put_over
 

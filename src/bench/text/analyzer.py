@@ -7,12 +7,11 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import Stemmer
-from bm25s.stopwords import STOPWORDS_EN, STOPWORDS_SPANISH
 
-from bench.errors import BenchError, did_you_mean
+from bench.errors import BenchError, check_flag, check_whole, did_you_mean
+from bench.text.language import STOP_WORDS
 from bench.text.words import folded, plain, words
 
-STOP_WORDS = {"spanish": STOPWORDS_SPANISH, "english": STOPWORDS_EN}
 LANGUAGES = ("spanish", "english", "plain", "auto")
 
 
@@ -39,12 +38,10 @@ class Analyzer:
                 f"analyzer.language={self.language!r}{did_you_mean(str(self.language), LANGUAGES)}"
             )
         for name in ("fold", "stopwords", "stem"):
-            if not isinstance(getattr(self, name), bool):
-                raise BenchError(f"analyzer.{name}={getattr(self, name)!r}: true or false")
+            check_flag(f"analyzer.{name}", getattr(self, name))
             if self.language == "plain":
                 object.__setattr__(self, name, False)
-        if type(self.min_length) is not int or self.min_length < 1:
-            raise BenchError(f"analyzer.min_length={self.min_length!r}: a whole number from 1")
+        check_whole("analyzer.min_length", self.min_length, least=1)
 
     def resolved(self, language: str | None) -> Analyzer:
         """This analyzer with `auto` replaced by the collection's language, by `plain` where that is None."""

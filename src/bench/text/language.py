@@ -10,7 +10,8 @@ from bm25s import stopwords
 
 from bench.text.words import plain, words
 
-KNOWN = {"spanish": stopwords.STOPWORDS_SPANISH, "english": stopwords.STOPWORDS_EN}
+STOP_WORDS = {"spanish": stopwords.STOPWORDS_SPANISH, "english": stopwords.STOPWORDS_EN}
+"""Those of bm25s, of the languages that there is an analyzer for."""
 # Languages that we have no analyzer for, but whose stop words would else pass for Spanish or English ones.
 NEIGHBOURS = {
     "portuguese": stopwords.STOPWORDS_PORTUGUESE,
@@ -31,7 +32,9 @@ def detect(texts: Sequence[str], *, sample: int = 200) -> str | None:
     """
     spread = texts[:: max(1, -(-len(texts) // sample))]
     counts = Counter(map(plain, itertools.chain.from_iterable(words(spread))))
-    hits = {language: sum(counts[word] for word in stop) for language, stop in (KNOWN | NEIGHBOURS).items()}
+    hits = {
+        language: sum(counts[word] for word in stop) for language, stop in (STOP_WORDS | NEIGHBOURS).items()
+    }
     best = max(hits, key=lambda language: hits[language])
     enough = counts and hits[best] >= LEAST_SHARE * counts.total()
-    return best if enough and best in KNOWN else None
+    return best if enough and best in STOP_WORDS else None

@@ -7,8 +7,11 @@ import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 
+LETTERS = re.compile(r"[^\W\d_]+")
+"""Letters in a row: what people take for a word when they type it."""
+
 _INVISIBLE = frozenset({"Mn", "Mc", "Me", "Cf"})
-_MARKED_LETTER = re.compile("([a-z])[\u0300-\u036f]+")
+_MARKED_LETTER = re.compile("([A-Za-z])[\u0300-\u036f]+")
 
 
 def words(texts: Sequence[str]) -> Iterator[list[str]]:
@@ -32,13 +35,16 @@ def plain(word: str) -> str:
 
 def folded(word: str) -> str:
     """A plain word without the marks on its Latin letters, but for the tilde of ñ: año is not ano."""
-    if word.isascii():
-        return word
-    return unicodedata.normalize("NFC", _MARKED_LETTER.sub(_bare, unicodedata.normalize("NFD", word)))
+    return word if word.isascii() else unmarked(word)
+
+
+def unmarked(text: str) -> str:
+    """A text, composed, without the marks on its Latin letters, large or small, but for the tilde of ñ."""
+    return unicodedata.normalize("NFC", _MARKED_LETTER.sub(_bare, unicodedata.normalize("NFD", text)))
 
 
 def _bare(letter: re.Match[str]) -> str:
-    return "ñ" if letter[1] == "n" and "\u0303" in letter[0] else letter[1]
+    return letter[1] + ("\u0303" if letter[1] in "nN" and "\u0303" in letter[0] else "")
 
 
 @functools.cache

@@ -1,0 +1,54 @@
+"""The words behind a verb, read by argparse and answered as the rest of the program answers."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Sequence
+from typing import NoReturn
+
+from bench.errors import BenchError, did_you_mean
+
+
+class Arguments(argparse.ArgumentParser):
+    """Options of a verb: what is not known gets the nearest right name, and every mistake is a BenchError.
+
+    `about` says what the verb does and `examples` how it is called; both stand in its --help.
+    """
+
+    def __init__(self, verb: str, *, about: str, examples: str) -> None:
+        super().__init__(
+            prog=f"python -m bench {verb}",
+            description=about,
+            epilog=examples,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+            allow_abbrev=False,
+        )
+        self.verb = verb
+
+    def read(self, words: Sequence[str]) -> argparse.Namespace:
+        """The options that the words give; with --help it prints and leaves with exit code 0."""
+        found, unknown = self.parse_known_args(words)
+        if unknown:
+            options = [name for action in self._actions for name in action.option_strings]
+            near = did_you_mean(unknown[0].split("=")[0], options) if unknown[0].startswith("-") else ""
+            self.error(f"'{unknown[0]}' is no option of it{near}")
+        return found
+
+    def error(self, message: str) -> NoReturn:
+        """Refuse the words."""
+        raise BenchError(f"{self.verb}: {message} (python -m bench {self.verb} --help)")
+
+
+def whole_numbers(text: str) -> tuple[int, ...]:
+    """`1,3,5` or `[1,3,5]` as rising numbers from 1, each once."""
+    words = [word.strip() for word in text.strip("[] ").split(",")]
+    if not all(re.fullmatch(r"[0-9]+", word) and int(word) for word in words):
+        raise argparse.ArgumentTypeError(f"'{text}' is not a row of whole numbers from 1, as 1,3,5")
+    return tuple(sorted({int(word) for word in words}))
+
+
+def names(text: str) -> tuple[str, ...]:
+    """The words of a row parted by commas; a comma inside brackets parts nothing."""
+    found = [word.strip() for word in re.findall(r"(?:[^,(]|\([^)]*\)?)+", text)]
+    return tuple(word for word in found if word)

@@ -1,0 +1,107 @@
+"""The collection of finished jobs, opened again: where it came from, or what was kept of it beside the runs."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from hydra.errors import HydraException
+from omegaconf import DictConfig
+from omegaconf.errors import OmegaConfBaseException
+
+from bench.collection import Collection
+from bench.config import compose_config, explained
+from bench.errors import BenchError, listing
+from bench.job import collection_of
+from bench.loading import BeirFolder, Collections
+from bench.qrels import Qrels
+
+_CHOOSES = re.compile(r"[+~]*(collection|split|stress|experiment)\b")
+"""An override that has a say in what the collection of a job is."""
+
+
+def choice(manifest: Mapping[str, Any]) -> tuple[str, ...]:
+    """The overrides of the job's command that choose its collection."""
+    return tuple(word for word in manifest["overrides"] if _CHOOSES.match(word))
+
+
+def reopened(manifest: Mapping[str, Any]) -> Collection:
+    """The collection as it is now where the job took it from.
+
+    BenchError where it cannot be had there, or another one lies there by now.
+    """
+    collection = collection_of(_composed(manifest), load=Collections())
+    if collection.name != manifest["collection"]:
+        raise BenchError(f"the collection that lies there now is called {collection.name}")
+    return collection
+
+
+def kept(manifest: Mapping[str, Any], folder: Path) -> Collection:
+    """The queries and judgements of the job's collection, and those of its documents that `folder` has kept.
+
+    The digest of its corpus is that of the whole.
+    """
+    path = folder / "collections" / str(manifest["state"])
+    loader = BeirFolder(
+        path=str(path), name=manifest["collection"], unknown="keep", max_grade=manifest["max_grade"]
+    )
+    collection = loader.load()
+    return dataclasses.replace(collection, notes=(), whole_corpus=manifest["digests"]["corpus"])
+
+
+def rejudged(collection: Collection, qrels: Qrels) -> Collection:
+    """The collection with other judgements; its notes then tell what they name that it does not have.
+
+    Judgements of queries that it does not ask are left out; documents that it does not have count in R. Unless
+    the judgements bring parts, its own stay, with the documents that are relevant still.
+    """
+    own = qrels.of_queries(collection.query_ids)
+    if not len(own):
+        raise BenchError(
+            f"{collection.name} and the judgements have no query in common: it asks "
+            f"{listing(collection.query_ids, most=3)}; judged are {listing(qrels.judged_queries, most=3)}"
+        )
+    parts = own.parts or _still_relevant(collection.qrels.parts, own)
+    notes = tuple(_strangers(collection, qrels))
+    return dataclasses.replace(collection, qrels=dataclasses.replace(own, parts=parts), notes=notes)
+
+
+def _composed(manifest: Mapping[str, Any]) -> DictConfig:
+    words = choice(manifest)
+    try:
+        return compose_config(words)
+    except (HydraException, OmegaConfBaseException) as error:
+        raise explained(error, words) from error
+
+
+def _still_relevant(
+    parts: Mapping[str, Mapping[str, Sequence[str]]], qrels: Qrels
+) -> dict[str, dict[str, tuple[str, ...]]]:
+    grades = qrels.by_query
+    return {
+        query: {
+            part: tuple(doc for doc in docs if grades[query].get(doc, 0) >= 1)
+            for part, docs in listed.items()
+        }
+        for query, listed in parts.items()
+        if query in grades
+    }
+
+
+def _strangers(collection: Collection, qrels: Qrels) -> Iterator[str]:
+    asked = set(collection.query_ids)
+    others = [query for query in qrels.judged_queries if query not in asked]
+    if others:
+        yield f"left out: judgements of {len(others)} queries that it does not ask ({listing(others, most=5)})"
+    known = set(collection.doc_ids)
+    unknown = sorted({doc for doc in qrels.doc_ids if doc not in known})
+    if unknown:
+        where = (
+            "that it does not have"
+            if collection.whole_corpus is None
+            else "that were not kept beside the runs"
+        )
+        yield f"judged are {len(unknown)} documents {where}; they count in R ({listing(unknown, most=5)})"
