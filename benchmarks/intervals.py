@@ -2,28 +2,14 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
-
 import numpy as np
 import scipy.stats
+from clock import seconds
 
 from bench.intervals import mean_interval, mean_intervals
 from bench.resampling import Resamples
 
-ROUNDS = 5
 RESAMPLES, QUERIES, CELLS = 10_000, 1_000, 100
-
-
-def seconds(*tasks: Callable[[], object]) -> list[float]:
-    """The median time of each task, taken in turn so that a slow moment of the machine hits all alike."""
-    times: list[list[float]] = [[] for _ in tasks]
-    for _ in range(ROUNDS):
-        for task, taken in zip(tasks, times, strict=True):
-            started = time.perf_counter()
-            task()
-            taken.append(time.perf_counter() - started)
-    return [float(np.median(taken)) for taken in times]
 
 
 def intervals() -> None:

@@ -5,12 +5,11 @@ from __future__ import annotations
 import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytrec_eval
+from clock import seconds
 
 from bench.evaluate import Evaluation, evaluate
 from bench.ids import Ids
@@ -19,23 +18,11 @@ from bench.qrels import Qrels
 from bench.reading import read_qrels, read_run
 from bench.runs import Run
 
-ROUNDS = 5
 QUERIES, DEPTH, JUDGED, DOCUMENTS = 10_000, 100, 10, 100_000
 KS = (1, 3, 5, 10, 20)
 LENSES = ("precision", "recall", "mrr", "ndcg")
 CUTS = ",".join(map(str, KS))
 ASKED = {f"P.{CUTS}", f"recall.{CUTS}", f"ndcg_cut.{CUTS}", "recip_rank"}
-
-
-def seconds(*tasks: Callable[[], object]) -> list[float]:
-    """The median time of each task, taken in turn so that a slow moment of the machine hits all alike."""
-    times: list[list[float]] = [[] for _ in tasks]
-    for _ in range(ROUNDS):
-        for task, taken in zip(tasks, times, strict=True):
-            started = time.perf_counter()
-            task()
-            taken.append(time.perf_counter() - started)
-    return [float(np.median(taken)) for taken in times]
 
 
 def made() -> tuple[Run, Qrels]:

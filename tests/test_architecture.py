@@ -13,8 +13,8 @@ SOURCE = Path(__file__).parents[1] / "src" / "bench"
 
 VALUES = (
     "errors", "identity", "encoding", "ids", "qrels", "collection", "runs", "grid", "lines", "pairs", "repetitions",
-    "oddities", "text_forms", "reading_text", "reading_json", "reading_parquet", "reading", "loading", "judgements",
-    "splits",
+    "oddities", "odd_texts", "text_forms", "reading_text", "reading_json", "reading_parquet", "reading", "loading",
+    "judgements", "splits",
 )  # fmt: skip
 PURE = (
     "gains", "measure", "metrics", "join", "evaluate", "ties", "world", "stakes", "bounds", "narrowing",
@@ -25,8 +25,8 @@ PURE = (
 )  # fmt: skip
 FAMILIES = ("text", "embedders", "stores", "retrievers", "rerankers", "models", "model_folders", "patience")
 DOING = (
-    "timing", "cache", "cached", "artifacts", "merge", "judging", "samples", "config", "labels", "checks", "stress", "job",
-    "pipeline", "record", "latency", "sweep", "progress", "provenance", "api", "inspection",
+    "timing", "cache", "cached", "artifacts", "output", "merge", "judging", "samples", "overrides", "config", "labels",
+    "checks", "stress", "job", "pipeline", "record", "latency", "sweep", "progress", "provenance", "api", "inspection",
     "arguments", "evaluate_request", "scoring", "reopen", "rescore", "selftest", "settings", "kept",
     "opening", "compare_request", "comparing", "gate_request", "gating",
 )  # fmt: skip
@@ -48,7 +48,7 @@ ALLOWED: dict[str, set[str]] = {
     "retrievers": {*VALUES, "fusion", "text", "patience", "embedders", "stores", "retrievers"},
     "rerankers": {*VALUES, "fusion", "text", "models", "rerankers"},
     **{name: {*VALUES, *PURE, *FAMILIES, *DOING} for name in DOING},
-    **{name: {*VALUES, *PURE, "artifacts", *TELLING} for name in TELLING if name != "catalogue"},
+    **{name: {*VALUES, *PURE, "artifacts", "output", *TELLING} for name in TELLING if name != "catalogue"},
     "catalogue": {"errors", "config"},
     **{name: {*VALUES, *PURE, *FAMILIES, *DOING, *TELLING, *TOP} for name in TOP},
 }

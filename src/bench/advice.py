@@ -56,7 +56,7 @@ class KAdvice:
             few = below[-1].evidence.interval is None
             return too_few("which k is enough", below[-1].evidence) if few else f"Undecided: {refused}"
         if self.k == self.largest:
-            return f"Take k={self.k}, the largest one swept: {refused}"
+            return f"Take k={self.k}, the largest one swept: {refused} A larger one was not tried."
         taken = next(one for one in self.smaller if one.k == self.k)
         bound = -(taken.evidence.bound or 0.0)
         enough = (

@@ -29,6 +29,7 @@ from bench.grid import GRID, PER_QUERY, read_table
 from bench.job import job_of
 from bench.kept import Kept
 from bench.loading import Collections
+from bench.overrides import understood
 from bench.pipeline import run_job
 from bench.sweep import Planned, outcome
 
@@ -124,7 +125,7 @@ def run(*overrides: str) -> Results:
 
     Raises BenchError where the request is wrong, and then nothing has been written.
     """
-    with _as_command(overrides):
+    with _as_command(understood(overrides, conf_folder())):
         outcome.set(None)
         try:
             hydra_main(config_path=str(conf_folder()), config_name="config", version_base="1.3")(task)()

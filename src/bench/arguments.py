@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from bench.errors import BenchError, did_you_mean
+from bench.measure import LARGEST_K, is_absurd
 
 
 class Arguments(argparse.ArgumentParser):
@@ -43,12 +44,17 @@ class Arguments(argparse.ArgumentParser):
 def whole_numbers(text: str) -> tuple[int, ...]:
     """`1,3,5` or `[1,3,5]` as rising numbers from 1, each once."""
     words = [word.strip() for word in text.strip("[] ").split(",")]
-    if not all(re.fullmatch(r"[0-9]+", word) and int(word) for word in words):
+    if not all(re.fullmatch(r"0*[1-9][0-9]*", word) for word in words):
         raise argparse.ArgumentTypeError(f"'{text}' is not a row of whole numbers from 1, as 1,3,5")
+    for word in words:
+        if is_absurd(word):
+            raise argparse.ArgumentTypeError(f"{word[:20]} is more than {LARGEST_K:,}, the largest there is")
     return tuple(sorted({int(word) for word in words}))
 
 
 def names(text: str) -> tuple[str, ...]:
     """The words of a row parted by commas; a comma inside brackets parts nothing."""
     found = [word.strip() for word in re.findall(r"(?:[^,(]|\([^)]*\)?)+", text)]
+    if not any(found):
+        raise argparse.ArgumentTypeError(f"'{text}' names nothing")
     return tuple(word for word in found if word)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from scipy.stats import kendalltau
 
 from bench.collection import Collection
+from bench.errors import listing
 from bench.evaluate import evaluate
 from bench.judgements import Judgement, qrels_of
 from bench.metrics import MEASURES
@@ -60,6 +61,26 @@ def repeats(log: Sequence[Judgement], first: str, second: str) -> Repeat | None:
     return (
         Repeat(first, second, Counter((grades[first][p], grades[second][p]) for p in both)) if both else None
     )
+
+
+def departures(log: Sequence[Judgement], collection: Collection) -> Iterator[str]:
+    """Where a log and its collection part: what it names that is not there, and grades that no reading gave."""
+    asked, known = set(collection.query_ids), set(collection.doc_ids)
+    queries = sorted({one.query_id for one in log} - asked)
+    docs = sorted({one.doc_id for one in log} - known)
+    for kind, ids in (("queries", queries), ("documents", docs)):
+        if ids:
+            yield f"the log judges {len(ids)} {kind} that {collection.name} does not have: {listing(ids, most=5)}"
+    given: dict[tuple[str, str], set[float]] = {}
+    for one in log:
+        given.setdefault((one.query_id, one.doc_id), set()).add(one.grade)
+    judged = [(query, d, g) for query, grades in collection.qrels.by_query.items() for d, g in grades.items()]
+    unread = [f"{query} / {d}" for query, d, _ in judged if (query, d) not in given]
+    others = [f"{query} / {d}" for query, d, g in judged if g not in given.get((query, d), {g})]
+    if unread:
+        yield f"{len(unread)} judged pairs stand in no reading of the log: {listing(unread, most=5)}"
+    if others:
+        yield f"{len(others)} judged pairs have a grade that no reading gave: {listing(others, most=5)}"
 
 
 @dataclass(frozen=True)

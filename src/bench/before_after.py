@@ -55,8 +55,7 @@ class BeforeAfter:
     @property
     def power(self) -> Power:
         """What the test of the system in detail could have shown."""
-        at = [change.system for change in self.comparison.family].index(self.system)
-        return self.comparison.powers[at]
+        return self.comparison.powers[0]
 
     @property
     def more_needs(self) -> int | None:

@@ -14,7 +14,8 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from bench.artifacts import write_beside, write_text
+from bench.artifacts import write_text
+from bench.output import write_out
 from bench.tables import shown
 
 WIDEST = 40
@@ -72,7 +73,7 @@ def put(text: str, output: Path | None) -> None:
     if output is None:
         print(text, end="")
     else:
-        write_beside(output, write_text(text))
+        write_out(output, write_text(text))
 
 
 def cut(text: str, *, most: int) -> str:

@@ -22,6 +22,10 @@ ROUNDING = 1e-12
 """Means nearer to 0 than this are 0: nothing that is not rounding comes so near."""
 
 
+MOST_LAYERS = 256
+"""A scale with more whole grades is cut at those that are given."""
+
+
 @dataclass(frozen=True, eq=False)
 class Bounds:
     """The least and the most that a figure can be for each query, [q], NaN where the query is left out."""
@@ -142,15 +146,31 @@ def _ideal_by_layer(s: Stakes) -> tuple[Array, Array, Array]:
 
     Then the heights of the layers, and the ideal DCG of judged grades beyond the top of the scale, [q].
     """
-    edges = np.unique([*np.arange(np.floor(s.top) + 1), s.top])
+    edges = _edges(s)
     heights = np.diff(edges)
-    discount = np.zeros(2 * s.k + 1)
-    discount[: s.k] = 1 / np.log2(np.arange(2, s.k + 2))
-    shifted = discount[np.arange(s.ideal.shape[1])[:, np.newaxis] + np.arange(s.k + 1)]
+    # Behind all that is judged or unjudged there is nothing to count, however large k is.
+    places = min(s.k, s.ideal.shape[1] + s.rank_a.shape[1] + int(s.outside.max(initial=0)))
+    discount = np.zeros(2 * places + 1)
+    discount[:places] = 1 / np.log2(np.arange(2, places + 2))
+    shifted = discount[np.arange(s.ideal.shape[1])[:, np.newaxis] + np.arange(places + 1)]
     within = np.clip(s.ideal[:, np.newaxis, :] - edges[:-1, np.newaxis], 0, heights[:, np.newaxis])
-    more = np.concatenate([[0.0], np.cumsum(discount[: s.k])])
+    more = np.concatenate([[0.0], np.cumsum(discount[:places])])
     layers = within @ shifted + heights[:, np.newaxis] * more
     return layers, heights, dcg(np.maximum(s.ideal - s.top, 0), s.k)
+
+
+def _edges(s: Stakes) -> Array:
+    """The grades between which the layers lie, rising: the whole numbers, or those that are given where they are few.
+
+    Within a layer of any scale the same documents reach through, so the grades that are given are enough. Where
+    both are too many, an even choice of them stands for all, and the bounds hold for unjudged grades among these.
+    """
+    whole = np.floor(s.top) + 1
+    if whole <= MOST_LAYERS:
+        return np.unique([*np.arange(whole), s.top])
+    given = np.unique(np.append(s.ideal[(s.ideal > 0) & (s.ideal < s.top)], [0.0, s.top]))
+    chosen = np.unique(np.linspace(0, len(given) - 1, MOST_LAYERS).astype(np.int64))
+    return np.asarray(given[chosen])
 
 
 def _most_ahead(known: Array, gained: Array, layers: Array, *, heights: Array, above: Array) -> Array:

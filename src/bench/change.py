@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from bench.intervals import Interval
@@ -53,8 +54,8 @@ class Change:
 
     @property
     def relative(self) -> float | None:
-        """The difference as a share of what was there before, None where that was 0."""
-        return self.difference / self.before if self.before else None
+        """The difference as a share of what was there before, None where that was 0 or is not known."""
+        return self.difference / self.before if self.before and math.isfinite(self.difference) else None
 
     @property
     def direction(self) -> str:

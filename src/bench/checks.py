@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import itertools
+import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 
 from bench.collection import Collection
 from bench.errors import listing
+from bench.metrics import STEEPEST
 from bench.qrels import RELEVANT
 from bench.text.words import plain, words
 
@@ -30,13 +32,15 @@ def findings(collection: Collection) -> Iterator[str]:
     texts = {doc.id: _words(doc.contents) for doc in collection.docs}
     asked = {query.id: _words(query.text) for query in collection.queries}
     contents = {doc.id: doc.contents for doc in collection.docs}
-    for ids in _alike(texts):
+    for ids in _alike(contents):
         if len({contents[doc] for doc in ids}) > 1:
-            yield f"documents that say the same but for case and marks: {listing(sorted(ids), most=_SHOWN)}"
-    for ids in _alike(asked):
+            yield f"documents that say the same but for case and blanks: {listing(sorted(ids), most=_SHOWN)}"
+    for ids in _alike({query.id: query.text for query in collection.queries}):
         yield f"queries with one text: {listing(sorted(ids), most=_SHOWN)}"
-    yield from _near_texts(texts)
+    yield from _near_texts(texts, contents)
     yield from _quoted(asked, texts)
+    if (collection.max_grade or max(collection.qrels.grades, default=0)) > STEEPEST:
+        yield f"grades above {STEEPEST}: no value of the measures with the gain 2^g - 1, ndcg_exp and err"
     judged = collection.qrels.by_query
     nothing = [query for query, grades in judged.items() if max(grades.values()) < RELEVANT]
     if nothing:
@@ -50,7 +54,7 @@ def findings(collection: Collection) -> Iterator[str]:
 def conflicts(collection: Collection) -> list[str]:
     """Equal texts with different grades for one query: whatever a system does, it is called wrong."""
     found = []
-    for ids in _alike({doc.id: _words(doc.contents) for doc in collection.docs}):
+    for ids in _alike({doc.id: doc.contents for doc in collection.docs}):
         for query, grades in collection.qrels.by_query.items():
             given = {doc: grades[doc] for doc in ids if doc in grades}
             if len(set(given.values())) > 1:
@@ -59,15 +63,21 @@ def conflicts(collection: Collection) -> list[str]:
     return found
 
 
-def _alike(texts: dict[str, list[str]]) -> list[list[str]]:
-    """The ids of texts that are one, word by word, where there are several."""
-    same: dict[tuple[str, ...], list[str]] = defaultdict(list)
-    for name, found in texts.items():
-        same[tuple(found)].append(name)
+def _alike(texts: dict[str, str]) -> list[list[str]]:
+    """The ids of texts that are one but for case, blanks and how letters are composed, where there are several."""
+    same: dict[str, list[str]] = defaultdict(list)
+    for name, text in texts.items():
+        same[_said(text)].append(name)
     return [ids for ids in same.values() if len(ids) > 1]
 
 
-def _near_texts(texts: dict[str, list[str]]) -> Iterator[str]:
+def _said(text: str) -> str:
+    # Signs stay: they alone tell C++ from C#. Composed again, because to fold case can take letters apart.
+    folded = unicodedata.normalize("NFC", text).casefold()
+    return " ".join(unicodedata.normalize("NFC", folded).split())
+
+
+def _near_texts(texts: dict[str, list[str]], contents: dict[str, str]) -> Iterator[str]:
     shingles = {name: _shingles(found) for name, found in texts.items()}
     shared: Counter[tuple[str, str]] = Counter()
     for names in _places(shingles).values():
@@ -75,7 +85,7 @@ def _near_texts(texts: dict[str, list[str]]) -> Iterator[str]:
             shared.update(itertools.combinations(sorted(names), 2))
     for (first, second), count in sorted(shared.items()):
         alike = count / (len(shingles[first]) + len(shingles[second]) - count)
-        if texts[first] != texts[second] and alike >= NEAR:
+        if alike >= NEAR and _said(contents[first]) != _said(contents[second]):
             yield f"documents nearly alike ({alike:.2f} of what is {SHINGLE} words in a row): {first}, {second}"
 
 

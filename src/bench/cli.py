@@ -47,7 +47,8 @@ Verbs:
   similarity  how alike the rankings of the systems are:  python -m bench similarity outputs/default
 
 Any setting of conf/ can be given as key=value (python -m bench --cfg job shows them all).
-Exit codes: 0 done, 1 a cell failed, 2 asked wrongly (then nothing has been written).
+Exit codes: 0 done, 1 a cell failed, 2 asked wrongly (then nothing has been written), or a file that
+cannot be read or written.
 """
 
 
@@ -67,7 +68,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 0
     except OSError as error:
         print(f"bench: {error}", file=sys.stderr)
-        return 1
+        return 2
 
 
 def _answer(arguments: list[str]) -> int:
@@ -105,8 +106,9 @@ def _hydra(overrides: list[str]) -> int:
     from hydra import main as hydra_main
 
     from bench.config import conf_folder
+    from bench.overrides import understood
 
-    sys.argv = ["bench", *overrides]
+    sys.argv = ["bench", *understood(overrides, conf_folder())]
     hydra_main(config_path=str(conf_folder()), config_name="config", version_base="1.3")(lambda _: None)()
     return 0
 

@@ -12,9 +12,11 @@ from bench.errors import BenchError
 from bench.grid import MEASURE_COLUMNS
 from bench.measure import Measure
 from bench.metrics import parse
+from bench.output import form_of, refuse_unwritable
 from bench.overview import WORTH_FINDING
 
 FORMS = ("table", "json", "csv", "md")
+ENDINGS = {".txt": "table", **{f".{form}": form for form in FORMS[1:]}}
 
 ABOUT = """\
 What the systems of a folder show against each other: which may be the best, which k, which reranker; or, with a
@@ -77,7 +79,9 @@ def request(words: Sequence[str]) -> Request:
         arguments.error("--also shows more of a before and after: --baseline SYSTEM is missing")
     measure, k = _stored(given.measure)
     also = None if given.also is None else tuple(map(_stored, given.also))
-    form = given.format or _form_of(given.output)
+    form = form_of("-o", given.output, ENDINGS, named=given.format)
+    if given.output is not None:
+        refuse_unwritable("-o", given.output, read=given.folders)
     return Request(
         folder=given.folders[0],
         after=None if one_folder else given.folders[1],
@@ -118,7 +122,7 @@ def _arguments() -> Arguments:
         help=f"the difference that would matter, to count the needs it takes ({WORTH_FINDING:g})",
     )  # fmt: skip
     add("--format", choices=FORMS, help="how the result is written (table, or as the name of -o ends)")
-    add("-o", "--output", type=Path, metavar="FILE", help="where to, instead of the terminal")
+    add("-o", "--output", type=Path, metavar="FILE", help="where to: .txt, .json, .csv, .md (the terminal)")
     return made
 
 
@@ -141,8 +145,3 @@ def _share(text: str) -> float:
     if not 0 < share < 1:
         raise argparse.ArgumentTypeError(f"'{text}' is no number between 0 and 1")
     return share
-
-
-def _form_of(output: Path | None) -> str:
-    ending = "" if output is None else output.suffix.removeprefix(".")
-    return ending if ending in FORMS else "table"

@@ -69,7 +69,7 @@ def _against(asked: Request, one: Opened) -> BeforeAfter:
         k=tested.k,
         baseline=str(asked.baseline),
         system=asked.system,
-        also=_also(asked, tested),
+        also=_also(asked, tested, one),
         rankings=_rankings(one, tested),
         alpha=asked.alpha,
         worth_finding=asked.worth_finding,
@@ -100,7 +100,7 @@ def _of_two(asked: Request, before: Opened, after: Opened) -> BeforeAfter:
         k=tested.k,
         baseline=first,
         system=second,
-        also=_also(asked, tested),
+        also=_also(asked, tested, before),
         rankings=Rankings(runs, before.collection, before.documents),
         alpha=asked.alpha,
         worth_finding=asked.worth_finding,
@@ -175,11 +175,12 @@ def _k(asked: Request, panel: Panel) -> tuple[int, str]:
     return k, why if len(among) > 1 else ""
 
 
-def _also(asked: Request, tested: _Tested) -> list[Cell]:
-    """The other measures and k of a before and after."""
+def _also(asked: Request, tested: _Tested, one: Opened) -> list[Cell]:
+    """The other measures and k of a before and after; Complete only where answers have parts."""
     panel, ks = tested.panel, asked.ks or (tested.k,)
     if asked.also is None:
-        usual = [(MEASURES[name], k) for name in USUAL for k in ks if (name, k) in panel.values]
+        names = USUAL if one.collection.qrels.parts else LENSES
+        usual = [(MEASURES[name], k) for name in names for k in ks if (name, k) in panel.values]
         return [cell for cell in usual if cell != (asked.measure, tested.k)]
     cells = [
         (measure, cut)

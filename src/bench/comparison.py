@@ -16,16 +16,19 @@ import numpy as np
 from bench.change import Change
 from bench.errors import BenchError
 from bench.gains import Array
+from bench.grid import LENSES
 from bench.intervals import difference_intervals
 from bench.measure import Measure
 from bench.metrics import MEASURES
 from bench.panel import Panel
 from bench.power import Power, power
-from bench.references import LENSES
 from bench.resampling import Resamples
 from bench.runs import Run
 from bench.significance import benjamini_hochberg, holm, paired_tests
 from bench.similarity import overlap
+
+NAMED = 5
+"""So many systems are named in a sentence."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +44,7 @@ class Comparison:
     exploratory: tuple[Change, ...]
     """The other measures and cut-offs, by system."""
     powers: tuple[Power, ...]
-    """What could have been shown, for each change of the family."""
+    """What could have been shown, for each change of the family that is in detail."""
 
     def of(self, system: str) -> tuple[Change, ...]:
         """Every change of one system, that of the family first."""
@@ -58,9 +61,9 @@ class Comparison:
         said = [
             f"{name} {verdict}"
             for verdict in ("rose", "fell")
-            if (name := listed([c.system for c in self.family if c.significant and c.direction == verdict]))
+            if (name := some([c.system for c in self.family if c.significant and c.direction == verdict]))
         ]
-        open_ = listed([change.system for change in self.family if not change.significant])
+        open_ = some([change.system for change in self.family if not change.significant])
         if open_:
             said.append(f"no difference is shown for {open_} (which is not to say that they are equal)")
         return f"{self.measure} against {self.baseline}: {'; '.join(said)}."
@@ -103,10 +106,10 @@ def compare(
 ) -> Comparison:
     """Every other system of the panel against the baseline, tested at one measure and k.
 
-    `resamples` are of the panel's needs. `shown` are the measures of the exploratory rows, at every k of the
-    panel (by default the four lenses), for the systems `in_detail` (by default all). `same_documents` names the
-    (system, k) for which `hand_on_the_same` holds of the runs of system and baseline. BenchError where the
-    baseline, another system or the values are missing.
+    `resamples` are of the panel's needs. `in_detail` names the systems (by default all) that have a power and
+    exploratory rows too: `shown` are the measures of these, at every k of the panel (by default the four lenses).
+    `same_documents` names the (system, k) for which `hand_on_the_same` holds of the runs of system and baseline.
+    BenchError where the baseline, another system or the values are missing.
     """
     column = panel.column(baseline)
     others = [system for system in panel.systems if system != baseline]
@@ -129,6 +132,7 @@ def compare(
         powers=tuple(
             power(setting.differences(cell), panel.needs, family=len(family), alpha=alpha, seed=seed)
             for cell in family
+            if cell.system in detailed
         ),
     )
 
@@ -139,6 +143,11 @@ def hand_on_the_same(one: Run, other: Run, *, k: int) -> bool:
     Where they do, a measure that does not see the order cannot differ at that k.
     """
     return bool((overlap(one, other, k=k) == 1).all())
+
+
+def some(names: Sequence[str]) -> str:
+    """The names in a row, or how many they are where a sentence would drown in them; empty without one."""
+    return listed(names) if len(names) <= NAMED else f"{len(names)} systems"
 
 
 def listed(names: Sequence[str]) -> str:

@@ -12,6 +12,7 @@ from hydra.core.global_hydra import GlobalHydra
 from omegaconf import DictConfig, OmegaConf
 
 from bench.errors import BenchError, did_you_mean
+from bench.overrides import misread, understood
 
 PACKAGE = Path(__file__).parent
 CHECKOUT = PACKAGE.parent.parent
@@ -39,6 +40,7 @@ OmegaConf.register_new_resolver("data", data_folder, replace=True)
 def compose_config(overrides: Sequence[str], *, folders: Sequence[str] = ()) -> DictConfig:
     """The configuration that these overrides compose, with Hydra's own node, whatever Hydra is doing now.
 
+    BenchError for overrides that the program cannot do with.
     `folders` are folders of configuration beside our own, as file:// addresses.
     """
     running = GlobalHydra.instance().hydra
@@ -46,7 +48,8 @@ def compose_config(overrides: Sequence[str], *, folders: Sequence[str] = ()) -> 
     try:
         with initialize_config_dir(str(conf_folder()), version_base="1.3", job_name="bench"):
             added = [f"hydra.searchpath=[{','.join(folders)}]"] if folders else []
-            return compose("config", overrides=[*overrides, *added], return_hydra_config=True)
+            words = [*understood(overrides, conf_folder()), *added]
+            return compose("config", overrides=words, return_hydra_config=True)
     finally:
         GlobalHydra.instance().clear()
         if running is not None:
@@ -74,7 +77,7 @@ def explained(error: Exception, overrides: Sequence[str]) -> BenchError:
         return _no_setting(found[1], known_keys(compose_config(_options(overrides))))
     if found := re.search(r"Missing mandatory value: (\S+)", text):
         return BenchError(f"{found[1]} must be given: {found[1]}=…")
-    return BenchError(f"the command cannot be understood: {text.strip()}")
+    return BenchError(misread(overrides) or f"the command cannot be understood: {text.strip()}")
 
 
 def options_of(group: str) -> list[str]:

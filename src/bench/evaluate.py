@@ -30,6 +30,7 @@ class Evaluation:
     values: Mapping[tuple[str, int], Array]
     """By key of the measure (its column, or as printed) and k: float64 [q], NaN where a query is left out."""
     gains: Gains
+    """What the measures saw: the places of the largest k, all of them where a measure has no k."""
     unanswered: npt.NDArray[np.bool_]
     """Judged queries with something relevant for which nothing came back, [q]."""
 
@@ -70,8 +71,10 @@ def evaluate(
     """
     if not len(qrels):
         raise BenchError("there is no judgement, so nothing can be measured")
-    gains = join(run, qrels, max_grade=max_grade)
-    shallow = gains.top(max(ks, default=1))
+    deepest = max(ks, default=1)
+    whole = not all(measure.has_k for measure in measures)
+    gains = join(run, qrels, max_grade=max_grade, depth=None if whole else deepest)
+    shallow = gains.top(deepest) if whole else gains
     values = {}
     for measure in measures:
         kept = counts(measure, shallow)

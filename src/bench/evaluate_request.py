@@ -11,11 +11,13 @@ from typing import Literal
 from bench.arguments import Arguments, names, whole_numbers
 from bench.errors import BenchError
 from bench.metrics import parse
+from bench.output import form_of, refuse_unwritable
 from bench.scores import Cell, Rules
 
 LENSES = ("P", "R", "RR", "nDCG")
 KS = (1, 3, 5, 10)
 FORMS = ("table", "json", "csv", "parquet")
+ENDINGS = {".txt": "table", **{f".{form}": form for form in FORMS[1:]}}
 _OF_FILES = (
     "run", "collection", "k", "measures", "per_query", "format", "output", "duplicates", "no_relevant", "trec_eval",
     "intervals", "bounds", "ties",
@@ -74,11 +76,12 @@ def request(words: Sequence[str]) -> Request:
         arguments.error("--run FILE is missing, or the folder of the stored runs that are to be scored again")
     elif given.qrels is None and given.collection is None:
         arguments.error("--qrels FILE is missing, or --collection NAME that has judgements")
-    form = given.format or _form_of(given.output)
+    form = form_of("-o", given.output, ENDINGS, named=given.format)
     if form == "parquet" and given.output is None:
         arguments.error("--format parquet is no text: name its file by -o FILE")
-    if given.output is not None and not given.output.parent.is_dir():
-        arguments.error(f"-o {given.output}: there is no folder {given.output.parent}")
+    if given.output is not None:
+        read = [given.qrels, *(given.run or ()), None if given.collection is None else Path(given.collection)]
+        refuse_unwritable("-o", given.output, read=filter(None, read))
     return Request(
         folder=given.folder,
         qrels=given.qrels,
@@ -116,7 +119,13 @@ def _arguments() -> Arguments:
     )  # fmt: skip
     add("--per-query", action="store_true", help="the value of every query too")
     add("--format", choices=FORMS, help="how the result is written (table, or as the name of -o ends)")
-    add("-o", "--output", type=Path, metavar="FILE", help="where to, instead of the terminal")
+    add(
+        "-o",
+        "--output",
+        type=Path,
+        metavar="FILE",
+        help="where to: .txt, .json, .csv, .parquet (the terminal)",
+    )
     add(
         "--duplicates",
         choices=("keep-first",),
@@ -163,8 +172,3 @@ def _grade(text: str) -> float:
     if not 0 < grade < float("inf"):
         raise argparse.ArgumentTypeError(f"'{text}' is no number above 0")
     return grade
-
-
-def _form_of(output: Path | None) -> str:
-    ending = "" if output is None else output.suffix.removeprefix(".")
-    return ending if ending in FORMS else "table"

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import pyarrow as pa
 
 from bench.errors import BenchError, listing
 from bench.gains import UNJUDGED, Gains
+from bench.measure import Measure
+from bench.metrics import STEEPEST, err, ndcg_exp
 from bench.oddities import differing_in_form
 from bench.qrels import Qrels
 from bench.runs import Run
@@ -21,6 +23,17 @@ def refuse_above(qrels: Qrels, top: float | None) -> None:
     above = sorted({grade for grade in qrels.grades.tolist() if top is not None and grade > top})
     if above:
         raise BenchError(f"grades above the top of the scale, {top:g}: {listing(f'{g:g}' for g in above)}")
+
+
+def refuse_steep(qrels: Qrels, top: float | None, measures: Iterable[Measure]) -> None:
+    """BenchError where a measure with the gain 2^g - 1 is asked of a scale with so many grades that it overflows."""
+    highest = float(qrels.grades.max(initial=1.0)) if top is None else top
+    asked = [str(measure) for measure in measures if measure in (err, ndcg_exp)]
+    if highest > STEEPEST and asked:
+        raise BenchError(
+            f"{' and '.join(dict.fromkeys(asked))}: the gain 2^g - 1 has no use for grades up to {highest:g} (at most "
+            f"{STEEPEST}); leave it out, or judge on a shorter scale"
+        )
 
 
 def refuse_unrelated(name: str, run: Run, qrels: Qrels) -> None:

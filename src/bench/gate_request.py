@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import math
 import re
 from collections.abc import Sequence
@@ -15,6 +16,7 @@ from bench.errors import BenchError, did_you_mean
 from bench.grid import GRID, MEASURE_COLUMNS
 from bench.measure import Measure
 from bench.metrics import MEASURES, parse
+from bench.output import refuse_unwritable
 from bench.rules import Kind, Rule
 
 ABOUT = """\
@@ -63,16 +65,7 @@ def request(words: Sequence[str]) -> Request:
     """The request that the words make; BenchError says everything that is wrong with the rules."""
     arguments = _arguments()
     given = arguments.read(words)
-    rules: list[Rule] = []
-    problems: list[str] = []
-    for kind in KINDS:
-        for text in getattr(given, kind.replace("-", "_")) or ():
-            try:
-                rules.append(_rule(kind, text))
-            except BenchError as error:
-                problems.append(f"--{kind} {text}: {error}")
-    if problems:
-        arguments.error("\n".join(problems))
+    rules = _rules(given, arguments)
     if not rules:
         arguments.error("without a rule there is nothing to hold the system to: --min nDCG@5=0.70")
     compares = any(rule.kind == "no-worse-than" for rule in rules)
@@ -80,6 +73,7 @@ def request(words: Sequence[str]) -> Request:
         arguments.error("--no-worse-than what? --against outputs/NAME is missing")
     if given.against is not None and not compares:
         arguments.error(f"--against {given.against}: nothing is measured against it without --no-worse-than")
+    _refuse_files(given)
     return Request(
         folder=given.folder,
         system=given.system,
@@ -95,12 +89,21 @@ def request(words: Sequence[str]) -> Request:
     )
 
 
+def _refuse_files(given: argparse.Namespace) -> None:
+    """BenchError where what is wanted as a file cannot be written."""
+    for option, path in (("--junit", given.junit), ("--markdown", given.markdown)):
+        if path is not None:
+            refuse_unwritable(option, path, read=filter(None, (given.folder, given.against)))
+    if given.junit is not None and given.junit == given.markdown:
+        raise BenchError(f"--junit and --markdown are the same file, {given.junit}")
+
+
 def _arguments() -> Arguments:
     made = Arguments("gate", about=ABOUT, examples=EXAMPLES)
     add = made.add_argument
     add("folder", type=Path, metavar="outputs/NAME", help="the folder of the system")
     add("--system", metavar="SYSTEM", help="its label (the only one)")
-    add("--k", type=int, metavar="K", help="the k of rules that name none")
+    add("--k", type=int, metavar="K", help="the k of rules that name none (the one that the others name)")
     add("--collection", metavar="NAME", help="one of several collections")
     add("--seed", type=int, metavar="N", help="one of several seeds (the lowest)")
     add("--min", action="append", metavar="NAME=X", help="the figure is at least X")
@@ -120,6 +123,21 @@ def _arguments() -> Arguments:
     return made
 
 
+def _rules(given: argparse.Namespace, arguments: Arguments) -> list[Rule]:
+    """Every rule by its kind; all that are wrong are told at once."""
+    rules: list[Rule] = []
+    problems: list[str] = []
+    for kind in KINDS:
+        for text in getattr(given, kind.replace("-", "_")) or ():
+            try:
+                rules.append(_rule(kind, text))
+            except BenchError as error:
+                problems.append(f"--{kind} {text}: {error}")
+    if problems:
+        arguments.error("\n".join(problems))
+    return rules
+
+
 def _rule(kind: Kind, text: str) -> Rule:
     name, given, value = text.rpartition("=")
     if not given or not name.strip():
@@ -131,13 +149,21 @@ def _rule(kind: Kind, text: str) -> Rule:
             raise BenchError(f"{column} has no interval")
         if at and not re.fullmatch("[0-9]+", cut):
             raise BenchError(f"'{cut}' is no k")
+        if at and int(cut) == 0:
+            raise BenchError(f"'{name.strip()}': a cut-off is at least 1")
         found = Rule(kind, column.lower(), None, int(cut) if at else None, limit)
     else:
         measure, k = _measure(name)
         found = Rule(kind, measure.key, measure, k, limit)
+    if found.measure is not None and not 0 <= limit <= 1:
+        raise BenchError(f"{found.name} is from 0 to 1, and {limit:g} is beyond it{_percent(limit)}")
     if kind == "no-worse-than" and found.measure is None:
         raise BenchError("it compares a measure query by query; hold this figure to --max or --min")
     return found
+
+
+def _percent(limit: float) -> str:
+    return f"; did you mean {limit / 100:g}?" if 1 < limit <= 100 else ""
 
 
 def _limit(kind: Kind, text: str) -> float:

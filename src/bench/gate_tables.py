@@ -7,8 +7,9 @@ import xml.etree.ElementTree as ET
 from collections.abc import Iterator
 from pathlib import Path
 
-from bench.artifacts import write_beside, write_text
+from bench.artifacts import write_text
 from bench.blocks import Block, Line, Rows, as_markdown
+from bench.output import write_out
 from bench.rules import UNDECIDED, Gate
 
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -19,9 +20,9 @@ def told(gate: Gate, *, junit: Path | None = None, markdown: Path | None = None)
     for line in lines(gate):
         print(line)
     if junit is not None:
-        write_beside(junit, write_text(as_junit(gate)))
+        write_out(junit, write_text(as_junit(gate)))
     if markdown is not None:
-        write_beside(markdown, write_text(as_markdown(blocks(gate))))
+        write_out(markdown, write_text(as_markdown(blocks(gate))))
     return 0 if gate.passed else 1
 
 

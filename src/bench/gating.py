@@ -58,7 +58,7 @@ class _Held:
         return sorted(k for system, k in self.opened.cells if system == self.system)
 
     def k_of(self, rule: Rule, asked: int | None) -> int:
-        """The k at which the rule applies: its own, the one asked for, or the only one."""
+        """The k at which the rule applies: its own, the one asked for, or the only one there is."""
         ks, named = self.ks, rule.k or asked
         if rule.measure is not None and not rule.measure.has_k:
             return ks[-1]
@@ -119,7 +119,8 @@ def _before(asked: Request, held: _Held) -> _Held | None:
 def _outcome(rule: Rule, asked: Request, held: _Held, before: _Held | None) -> Outcome:
     if held.failed is not None:
         return Outcome(rule, BREACH, f"no figure: {held.failed}")
-    k = held.k_of(rule, asked.k)
+    named = {rule.k for rule in asked.rules if rule.k is not None}
+    k = held.k_of(rule, asked.k or (min(named) if len(named) == 1 else None))
     at = dataclasses.replace(rule, k=k)
     if before is not None and rule.kind == "no-worse-than" and rule.measure is not None:
         return _against(at, rule.measure, k, held=held, before=before)

@@ -40,12 +40,13 @@ def comparison(
         within = [] if budgets is None else budgets[budgets["collection"] == name].to_dict("records")
         done = [row for row in within if row["status"] == "ok"]
         shown = _Shown(cells.to_dict("records"), done, (references or {}).get(str(name), {}))
-        tables.append(Text(f"{name}: {shown.queries} queries", style="bold"))
+        tables.append(Text(f"{name}: {shown.queries}", style="bold"))
         room = shown.room(width)
         for start in range(0, len(shown.lenses), room):
             last = start + room >= len(shown.lenses)
             tables.append(_block(shown, shown.lenses[start : start + room], latency=last))
-        if line := legend("".join(mark for column in shown.columns for mark in shown.marks(*column))):
+        star = "*" if len(shown.systems) > 1 else ""
+        if line := legend(star + "".join(mark for column in shown.columns for mark in shown.marks(*column))):
             tables.append(Text(line))
     return Group(*tables)
 
@@ -87,9 +88,11 @@ class _Shown:
 
     @property
     def queries(self) -> str:
-        """Over how many queries the means are."""
+        """Over how many queries the means are, and how many they leave out."""
         counts = {int(row["queries"]) for row in self.at}
-        return str(max(counts)) if len(counts) == 1 else f"{min(counts)} to {max(counts)}"
+        told = f"{min(counts)} queries" if len(counts) == 1 else f"{min(counts)} to {max(counts)} queries"
+        nothing = max(int(row["no_relevant"]) for row in self.at)
+        return f"{told} ({nothing} more have nothing to find)" if nothing else told
 
     @property
     def label(self) -> int:

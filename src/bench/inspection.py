@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -10,18 +11,20 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from bench.api import run
-from bench.audit import MEASURE, K, leave_one_out, missed, pool_of, ranked_again, repeats
+from bench.audit import MEASURE, K, departures, leave_one_out, missed, pool_of, ranked_again, repeats
 from bench.checks import conflicts, findings
 from bench.collection import Collection
-from bench.config import compose_config, conf_folder, explained, options_of
+from bench.config import compose_config, conf_folder, explained, known_keys, options_of
 from bench.errors import BenchError, did_you_mean, listing
 from bench.job import collection_of
 from bench.judgements import Judgement, read_log
 from bench.loading import Collections
 from bench.metrics import MEASURES
+from bench.overrides import quoted
 from bench.qrels import ANSWERS, RELEVANT
 from bench.references import chance, oracle
 from bench.runs import Run
+from bench.settings import numbers
 
 KS = (1, 3, 5, 10, 20)
 POOL_DEPTH = 10
@@ -44,15 +47,31 @@ def data(arguments: Sequence[str]) -> str:
 
 def check(name: str, settings: Sequence[str]) -> Iterator[str]:
     """What is odd about a collection, the highest value each lens can reach, and the random expectation."""
-    collection = loaded(name, settings)
+    _refuse_unread("check", settings, read=("collection", "split", "stress", "k"))
+    cfg = _composed(name, settings)
+    collection = collection_of(cfg, load=Collections())
     if found := conflicts(collection):
         raise BenchError("equal texts have different grades:\n  " + "\n  ".join(found[:20]))
     documents, queries = len(collection.docs), len(collection.queries)
     yield f"{collection.name}: {documents} documents, {queries} queries, {len(collection.qrels)} judged pairs"
     yield from (f"- {note}" for note in dict.fromkeys([*collection.notes, *findings(collection)]))
-    within = [k for k in KS if k <= documents]
-    highest = oracle(collection.qrels, ks=within)
-    expected = chance(collection.qrels, documents=documents, ks=within)
+    asked = numbers(cfg, "k", fewest=1, such_as="k=[1,3,5]") if "k" in _heads(settings) else KS
+    yield from _reachable(collection, asked)
+
+
+def _reachable(collection: Collection, ks: Sequence[int]) -> Iterator[str]:
+    """The highest mean and the random one at every k, where anything is relevant."""
+    documents = len(collection.docs)
+    if max(ks) > documents:
+        yield f"- k={max(ks)} is more than its {documents} documents"
+    if not (collection.qrels.grades >= RELEVANT).any():
+        yield "- no query has a relevant document, so there is nothing to measure"
+        return
+    within = [k for k in ks if k <= documents]
+    if not within:
+        return
+    highest = oracle(collection.qrels, ks=within, docs=collection.doc_ids)
+    expected = chance(collection.qrels, documents=documents, ks=within, docs=collection.doc_ids)
     yield ""
     yield "the highest mean that any ranking reaches / that a random one has in expectation"
     yield "k".rjust(6) + "".join(
@@ -65,12 +84,15 @@ def check(name: str, settings: Sequence[str]) -> Iterator[str]:
 
 def audit(name: str, settings: Sequence[str]) -> Iterator[str]:
     """Repeated readings, what the pool missed, and how far the order of systems hangs on the judgements."""
+    if "k" in _heads(settings):
+        raise BenchError(f"data audit: it measures at k={K}; leave out k=…")
     cfg = _composed(name, settings)
     collection = collection_of(cfg, load=Collections())
     log = read_log(_log_of(cfg, collection))
     assessors = list(dict.fromkeys(one.assessor for one in log))
     yield f"{collection.name}: {len(log)} readings by {', '.join(assessors)}"
-    collection, runs = _pooled([*_chosen(name), *settings], folder=f"audit-{collection.name}")
+    yield from departures(log, collection)
+    collection, runs = _pooled([*_chosen(name), *settings], folder=_folder(collection.name))
     yield from _repeats(log, assessors)
     yield from _missed(collection, runs)
     yield from _left_out(collection, runs)
@@ -103,8 +125,28 @@ def _chosen(name: str) -> list[str]:
     if name in options_of("collection"):
         return [f"collection={name}"]
     if Path(name).is_dir():
-        return ["collection=beir", f"collection.path={Path(name).resolve()}"]
+        return ["collection=beir", f"collection.path={quoted(str(Path(name).resolve()))}"]
     raise BenchError(f"'{name}' is no collection and no folder{did_you_mean(name, options_of('collection'))}")
+
+
+def _heads(settings: Sequence[str]) -> list[str]:
+    """What each of the settings is a setting of: its group, or itself."""
+    return [re.split(r"[=.@]", word.lstrip("+~"))[0] for word in settings if "=" in word]
+
+
+def _refuse_unread(verb: str, settings: Sequence[str], *, read: Sequence[str]) -> None:
+    """BenchError for settings of the program that have no say in what the verb does."""
+    known = known_keys(compose_config(()))
+    unread = [head for head in dict.fromkeys(_heads(settings)) if head in known and head not in read]
+    if unread:
+        raise BenchError(
+            f"data {verb} runs no system, so {listing(unread)} changes nothing; it reads {listing(read)}"
+        )
+
+
+def _folder(collection: str) -> str:
+    """The folder of a collection's audit, with nothing in its name that no folder may be called by."""
+    return f"audit-{re.sub(r'[^A-Za-z0-9._-]', '_', collection)}"
 
 
 def _log_of(cfg: DictConfig, collection: Collection) -> Path:

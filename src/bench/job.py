@@ -223,12 +223,21 @@ def made(cfg: DictConfig, group: str) -> Any:
 
 
 def _asked_for(cfg: DictConfig, key: str) -> str:
-    """The setting that a key of a part takes its value from, else the key itself."""
-    value: Any = OmegaConf.to_container(cfg, resolve=False)
+    """The setting that a key of a part takes its value from, through any number of interpolations."""
+    whole = OmegaConf.to_container(cfg, resolve=False)
+    path: list[str] = []
     for name in key.split("."):
+        path = _followed(whole, [*path, name])
+    return ".".join(path)
+
+
+def _followed(whole: Any, path: list[str]) -> list[str]:
+    """Where the value of a path stands: its own place, or the one that it is interpolated from."""
+    value = whole
+    for name in path:
         value = value.get(name) if isinstance(value, Mapping) else None
     taken = re.fullmatch(r"\$\{([\w.]+)\}", str(value))
-    return taken[1] if taken else key
+    return _followed(whole, taken[1].split(".")) if taken else path
 
 
 def _cause(error: BaseException) -> BaseException:

@@ -14,14 +14,15 @@ from bench.runs import Rows, Run
 Place = TypeVar("Place", bound=np.generic)
 
 
-def join(run: Run, qrels: Qrels, *, max_grade: float | None = None) -> Gains:
+def join(run: Run, qrels: Qrels, *, max_grade: float | None = None, depth: int | None = None) -> Gains:
     """The gains of the run, one row a judged query, ascending; queries that the run lacks are empty.
 
-    `max_grade` is the top of the scale of grades, by default the highest grade given.
+    `max_grade` is the top of the scale of grades, by default the highest grade given; `depth` is how many places
+    are looked at, by default all.
     """
     query = qrels.query_codes
-    row = run.docs.rows(qrels.doc_array)
-    rows = aligned(run.rows, run, qrels, empty=-1)
+    row = qrels.rows_in(run.docs)
+    rows = np.ascontiguousarray(aligned(run.rows, run, qrels, empty=-1)[:, :depth])
     count = np.bincount(query, minlength=len(qrels.judged_queries))
     place = np.arange(len(query)) - np.repeat(np.cumsum(count) - count, count)
     rank = _ranks(rows, query, row)
@@ -98,7 +99,7 @@ def _parts(
     found: npt.NDArray[np.bool_],
     where: tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]],
 ) -> tuple[Bits | None, Bits | None, Bits | None]:
-    """Bits of the parts that each place covers, that each answer has and that each judged document covers.
+    """Bits of the parts that each place covers, that the collection lists and that each judged document covers.
 
     A query that the collection does not list has one part, any document that answers it.
     """
@@ -107,7 +108,6 @@ def _parts(
     bits = qrels.part_bits
     covering = np.zeros((len(qrels.judged_queries), int(where[1].max(initial=-1)) + 1), np.uint64)
     covering[where] = bits
-    parts = np.bitwise_or.reduce(covering, axis=1)
     covers = np.zeros(shape, np.uint64)
     covers[at] = bits[found]
-    return covers, parts, covering
+    return covers, qrels.listed_parts, covering

@@ -29,13 +29,15 @@ class Judgement:
 
 
 def read_log(path: Path) -> list[Judgement]:
-    """Every judgement of a log, in its order; BenchError names every line that is none."""
+    """Every judgement of a log, in its order; BenchError names every line that is none, or says that there is none."""
     judgements, problems = [], Problems()
     for number, line in lines(path, problems):
         try:
             judgements.append(_judgement(json.loads(line)))
-        except (ValueError, TypeError) as error:
+        except (ValueError, TypeError, OverflowError, RecursionError) as error:
             problems.add(path, number, f"not a judgement ({error})")
+    if not judgements and not problems:
+        problems.add(path, 0, "it holds no judgement")
     problems.raise_any(f"the log {path.name}")
     return judgements
 
@@ -73,6 +75,8 @@ def _judgement(row: Any) -> Judgement:
     for name in ("assessor", "query_id", "doc_id"):
         if not isinstance(getattr(made, name), str):
             raise TypeError(f"{name} is {getattr(made, name)!r}, not a text")
+    if made.part is not None and not isinstance(made.part, str):
+        raise TypeError(f"part is {made.part!r}, not a text")
     if type(made.grade) not in (int, float) or not math.isfinite(made.grade):
         raise TypeError(f"grade is {made.grade!r}, not a number")
     return made

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from omegaconf import DictConfig, OmegaConf
@@ -49,26 +49,45 @@ def label(cfg: DictConfig) -> str:
     """
     choices, folders = cfg.hydra.runtime.choices, added_folders(cfg)
     usual = _composed((), folders)
+    groups = (*used_groups(cfg), "depth", "seed")
+    known = [path for group in groups for path in _leaves(cfg, group)]
     differing: list[str] = []
-    for group in (*used_groups(cfg), "depth", "seed"):
+    for group in groups:
         plain = usual
         if choices.get(group) != usual.hydra.runtime.choices.get(group):
             plain = _composed((f"{group}={choices[group]}",), folders)
             if group not in ("retriever", "reranker"):
                 differing.append(choices[group])
-        differing += _differences(cfg, plain, group)
+        differing += _differences(cfg, plain, group, known=known)
     name = choices.retriever if choices.reranker == "none" else f"{choices.retriever}+{choices.reranker}"
     return f"{name}({','.join(dict.fromkeys(differing))})" if differing else str(name)
 
 
-def _differences(cfg: DictConfig, plain: DictConfig, group: str) -> list[str]:
-    usual = _leaves(plain, group)
-    changed = {path: value for path, value in _leaves(cfg, group).items() if usual.get(path) != value}
-    names = [path.split(".")[-1] for path in changed]
+def _differences(cfg: DictConfig, plain: DictConfig, group: str, *, known: Sequence[str]) -> list[str]:
+    """What a group has otherwise than its option, each setting by the end of its path that no other has."""
+    usual, own = _leaves(plain, group), _leaves(cfg, group)
+    changed = {path: value for path, value in own.items() if usual.get(path) != value}
+    gone = dict.fromkeys(part for path in usual if path not in own if (part := _gone_with(path, own)) != path)
     return [
-        f"{name if names.count(name) == 1 else path}={json.dumps(value) if isinstance(value, bool) else value}"
-        for (path, value), name in zip(changed.items(), names, strict=True)
+        *(f"~{part}" for part in gone),
+        *(
+            f"{_shortest(path, known)}={json.dumps(value) if isinstance(value, bool) else value}"
+            for path, value in changed.items()
+        ),
     ]
+
+
+def _gone_with(path: str, own: Iterable[str]) -> str:
+    """The whole part that a setting is gone with, as a side of a fusion; the setting itself where others are left."""
+    names = path.split(".")
+    parts = [".".join(names[:end]) for end in range(1, len(names))]
+    return next((part for part in parts if not any(one.startswith(f"{part}.") for one in own)), path)
+
+
+def _shortest(path: str, known: Sequence[str]) -> str:
+    names = path.split(".")
+    ends = (".".join(names[start:]) for start in range(len(names) - 1, 0, -1))
+    return next((end for end in ends if sum(f".{one}".endswith(f".{end}") for one in known) == 1), path)
 
 
 def _leaves(cfg: DictConfig, group: str) -> dict[str, Any]:

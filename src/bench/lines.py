@@ -62,7 +62,7 @@ def lines(path: Path, problems: Problems) -> Iterator[tuple[int, str]]:
                 try:
                     line = raw.decode("utf-8-sig" if number == 1 else "utf-8").rstrip("\r\n")
                 except UnicodeDecodeError as error:
-                    problems.add(path, number, f"not UTF-8: {error.reason} at byte {error.start}")
+                    problems.add(path, number, not_utf8(error))
                     continue
                 if line.strip():
                     yield number, line
@@ -106,11 +106,23 @@ def numbered(data: Content, path: Path, problems: Problems, *, start: int = 1) -
         try:
             yield from _filled([raw.decode("utf-8")], number)
         except UnicodeDecodeError as error:
-            problems.add(path, number, f"not UTF-8: {error.reason} at byte {error.start}")
+            problems.add(path, number, not_utf8(error))
 
 
-def rows(path: Path, header: tuple[str, ...], problems: Problems) -> Iterator[tuple[int, list[str]]]:
-    """The rows of a tab-separated file with as many columns as the header, which may be missing."""
+def not_utf8(error: UnicodeDecodeError) -> str:
+    """What is wrong with a line of bytes in another encoding, and what to do."""
+    return (
+        f"not UTF-8: {error.reason} at byte {error.start}; save the file as UTF-8 (iconv -f LATIN1 -t UTF-8)"
+    )
+
+
+def rows(
+    path: Path, header: tuple[str, ...], problems: Problems, *, blank: str | None = None
+) -> Iterator[tuple[int, list[str]]]:
+    """The rows of a tab-separated file with as many columns as the header, which may be missing.
+
+    The column `blank` may be empty.
+    """
     for number, line in lines(path, problems):
         fields = [text.strip() for text in line.split("\t")]
         if tuple(fields) == header:
@@ -118,8 +130,8 @@ def rows(path: Path, header: tuple[str, ...], problems: Problems) -> Iterator[tu
         if len(fields) != len(header):
             wanted = f"{len(header)} columns separated by tabs ({', '.join(header)})"
             problems.add(path, number, f"{len(fields)} columns, not {wanted}")
-        elif "" in fields:
-            problems.add(path, number, f"no {header[fields.index('')]}")
+        elif empty := [name for name, text in zip(header, fields, strict=True) if not text and name != blank]:
+            problems.add(path, number, f"no {empty[0]}")
         else:
             yield number, fields
 

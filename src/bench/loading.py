@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -14,8 +14,9 @@ import numpy as np
 from bench.collection import Collection, Doc, Query
 from bench.errors import BenchError, listing
 from bench.lines import Problems, content, existing, lines, plain, rows
+from bench.odd_texts import odd_texts
 from bench.pairs import Pairs
-from bench.qrels import Qrels
+from bench.qrels import Qrels, open_parts
 from bench.reading_text import careful_pairs
 from bench.repetitions import without_conflicts
 from bench.text_forms import BEIR_QRELS
@@ -64,27 +65,34 @@ class BeirFolder:
         if not folder.is_dir():
             raise BenchError(f"collection.path: there is no folder {folder}")
         problems = Problems()
-        docs = _items(existing(folder, "corpus.jsonl", problems), _doc, problems)
-        queries = _items(existing(folder, "queries.jsonl", problems), _query, problems)
-        judged = existing(folder, f"qrels/{self.split}.tsv", problems)
+        files = ("corpus.jsonl", "queries.jsonl", f"qrels/{self.split}.tsv", "qrels/parts.tsv")
+        docs = _items(existing(folder, files[0], problems), _doc, problems)
+        queries = _items(existing(folder, files[1], problems), _query, problems)
+        judged = existing(folder, files[2], problems)
         pairs = _judgements(judged, problems, top=self.max_grade)
         judgements = pairs.by_query()
-        parts_file = folder / "qrels" / "parts.tsv"
-        parts = _parts(parts_file, judgements, problems) if parts_file.exists() else {}
+        parts_file = _either(folder, files[3])
+        parts = _parts(parts_file, judgements, problems) if parts_file else {}
         for kind, items in (("documents", docs), ("queries", queries)):
             if not items and not problems:
                 problems.add(folder, 0, f"it holds no {kind}")
         problems.raise_any(f"collection {folder}")
 
         judgements = self._known(judgements, docs=docs, queries=queries)
+        qrels = Qrels.of(judgements, parts=_known_parts(parts, judgements))
         collection = Collection(
             name=self.name or folder.resolve().name,
             docs=tuple(docs.values()),
             queries=tuple(queries.values()),
-            qrels=Qrels.of(judgements, parts=_known_parts(parts, judgements)),
+            qrels=qrels,
             language=_LANGUAGES[self.language],
             max_grade=self.max_grade,
-            notes=(*pairs.notes, *_notes(docs, queries, judgements)),
+            notes=(
+                *pairs.notes,
+                *_twofold(folder, files),
+                *odd_texts(docs, queries, judged=judgements),
+                *open_parts(qrels),
+            ),
         )
         return collection if self.limit is None else collection.limited(self.limit)
 
@@ -122,11 +130,11 @@ def qrels_tsv(qrels: Qrels) -> str:
 
 
 def parts_tsv(qrels: Qrels) -> str:
-    """The parts of the answers, one row a document that covers one."""
-    rows = [
-        (q, part, doc) for q, parts in qrels.parts.items() for part, docs in parts.items() for doc in docs
-    ]
-    return "query-id\tpart\tcorpus-id\n" + "".join("\t".join(row) + "\n" for row in rows)
+    """The parts of the answers, one row a document that covers one, without where none does."""
+    listed = [(q, part, docs or ("",)) for q, parts in qrels.parts.items() for part, docs in parts.items()]
+    return "query-id\tpart\tcorpus-id\n" + "".join(
+        f"{q}\t{part}\t{doc}\n" for q, part, docs in listed for doc in docs
+    )
 
 
 class Collections:
@@ -160,7 +168,7 @@ def _items(path: Path | None, make: Callable[[Any], Item], problems: Problems) -
         except UnicodeEncodeError:
             problems.add(path, number, "it holds half of a surrogate pair, which is no character")
             continue
-        except BenchError as error:
+        except (BenchError, ValueError, RecursionError) as error:
             problems.add(path, number, str(error))
             continue
         if item.id in items:
@@ -186,12 +194,12 @@ def _record(record: Any) -> dict[str, Any]:
     if not isinstance(record, dict):
         raise BenchError("not a JSON object")
     identifier = record.get("_id", record.get("id"))
-    if (
-        isinstance(identifier, bool)
-        or not isinstance(identifier, (str, int))
-        or str(identifier).strip() == ""
-    ):
+    if identifier is None or identifier == "" or str(identifier).isspace():
         raise BenchError("it has no _id")
+    if isinstance(identifier, bool) or not isinstance(identifier, (str, int)):
+        raise BenchError(f"its _id {json.dumps(identifier)[:60]} is no text and no whole number")
+    if str(identifier) != str(identifier).strip():
+        raise BenchError(f"its _id {identifier!r} has blanks at its ends, which ids in judgements lose")
     text = record.get("text")
     if not isinstance(text, str):
         raise BenchError("it has no text")
@@ -218,10 +226,11 @@ def _parts(
     """The parts of the answers; a problem where a document covers a part without answering the query."""
     parts: dict[str, dict[str, list[str]]] = {}
     judged_well = not problems
-    for number, (query, part, doc) in rows(path, ("query-id", "part", "corpus-id"), problems):
-        if judged_well and judgements.get(query, {}).get(doc, 0) < 1:
+    header = ("query-id", "part", "corpus-id")
+    for number, (query, part, doc) in rows(path, header, problems, blank="corpus-id"):
+        parts.setdefault(query, {}).setdefault(part, []).extend([doc] if doc else [])
+        if doc and judged_well and judgements.get(query, {}).get(doc, 0) < 1:
             problems.add(path, number, f"{doc} covers a part of {query} and is not judged relevant to it")
-        parts.setdefault(query, {}).setdefault(part, []).append(doc)
     return parts
 
 
@@ -236,20 +245,13 @@ def _known_parts(
     }
 
 
-def _notes(
-    docs: Mapping[str, Doc], queries: Mapping[str, Query], judgements: Mapping[str, Mapping[str, float]]
-) -> Iterator[str]:
-    empty = [doc.id for doc in docs.values() if not doc.contents.strip()]
-    if empty:
-        yield f"{len(empty)} documents without text: {listing(empty, most=5)}"
-    first: dict[str, str] = {}
-    twins = [(doc.id, first.setdefault(doc.contents, doc.id)) for doc in docs.values()]
-    repeated = [f"{doc} ({other})" for doc, other in twins if doc != other]
-    if repeated:
-        yield f"{len(repeated)} documents repeat the text of another: {listing(repeated, most=5)}"
-    silent = [query.id for query in queries.values() if not query.text.strip()]
-    if silent:
-        yield f"{len(silent)} queries without text: {listing(silent, most=5)}"
-    unjudged = [query for query in queries if query not in judgements]
-    if unjudged:
-        yield f"{len(unjudged)} of {len(queries)} queries have no judgement and are left out of every mean"
+def _either(folder: Path, name: str) -> Path | None:
+    """A file that may be missing, plain or gzipped."""
+    return next((path for path in (folder / name, folder / f"{name}.gz") if path.is_file()), None)
+
+
+def _twofold(folder: Path, names: Iterable[str]) -> Iterator[str]:
+    """Notes on files that stand there plain and gzipped, of which one is read."""
+    for name in names:
+        if (folder / name).is_file() and (folder / f"{name}.gz").is_file():
+            yield f"{name} and {name}.gz both stand in {folder}; {name} is read"

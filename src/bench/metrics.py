@@ -7,29 +7,34 @@ which a document is relevant.
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import numpy as np
 import numpy.typing as npt
 
 from bench.gains import EMPTY, JUDGED, NEGATIVE, Array, Bits, Gains
 from bench.measure import MEASURES as MEASURES
-from bench.measure import measure
+from bench.measure import Level, Range, measure
 from bench.measure import parse as parse
+
+STEEPEST = 60
+"""On a scale of more grades a gain of 2^g - 1 says nothing but which the top grade is: there it is not defined."""
 
 
 @measure("P", divides_by_k=True)
-def precision(gains: Gains, k: int, *, rel: float = 1) -> Array:
+def precision(gains: Gains, k: int, *, rel: Level = 1) -> Array:
     """The share of the k places that hold a relevant document: k divides, however few came back."""
     return gains.found(k, rel=rel) / k
 
 
 @measure("R", grows_with_k=True)
-def recall(gains: Gains, k: int, *, rel: float = 1) -> Array:
+def recall(gains: Gains, k: int, *, rel: Level = 1) -> Array:
     """The share of the relevant documents that stand in the top k."""
     return ratio(gains.found(k, rel=rel), gains.total(rel=rel))
 
 
 @measure("RR")
-def mrr(gains: Gains, k: int, *, rel: float = 1) -> Array:
+def mrr(gains: Gains, k: int, *, rel: Level = 1) -> Array:
     """1 / rank of the first relevant document within k, else 0; its mean is MRR (Voorhees 1999)."""
     first = gains.first(rel=rel)
     return np.asarray(np.where(first <= k, 1 / first, 0.0))
@@ -44,6 +49,8 @@ def ndcg(gains: Gains, k: int) -> Array:
 @measure("nDCG(dcg='exp-log2')")
 def ndcg_exp(gains: Gains, k: int) -> Array:
     """nDCG with the gain 2^g - 1, in the ranking and in the ideal (Burges et al. 2005)."""
+    if gains.max_grade > STEEPEST:
+        return np.full(gains.ranked.shape[:-1], np.nan)
     ranked, ideal = gains.ranked[..., :k], np.maximum(gains.ideal[..., :k], 0)
     return ratio(dcg(np.exp2(ranked) - 1, k), dcg(np.exp2(ideal) - 1, k))
 
@@ -77,7 +84,7 @@ def part_recall(gains: Gains, k: int) -> Array:
 
 
 @measure("alpha_nDCG")
-def alpha_ndcg(gains: Gains, k: int, *, alpha: float = 0.5) -> Array:
+def alpha_ndcg(gains: Gains, k: int, *, alpha: Annotated[float, Range(0, 1, ends=True)] = 0.5) -> Array:
     """nDCG whose gain for a part falls by 1 - alpha each time it is covered again (Clarke et al. 2008).
 
     The ideal is built greedily from all judged documents, as TREC's ndeval builds it. Without parts the answer
@@ -91,26 +98,26 @@ def alpha_ndcg(gains: Gains, k: int, *, alpha: float = 0.5) -> Array:
 
 
 @measure("AP")
-def ap(gains: Gains, k: int, *, rel: float = 1) -> Array:
+def ap(gains: Gains, k: int, *, rel: Level = 1) -> Array:
     """The sum of P@i over the relevant ranks i within k, over all relevant documents."""
     return ratio(_precision_sum(gains, k, rel=rel), gains.total(rel=rel))
 
 
 @measure("Success", grows_with_k=True)
-def success(gains: Gains, k: int, *, rel: float = 1) -> Array:
+def success(gains: Gains, k: int, *, rel: Level = 1) -> Array:
     """1 if anything relevant stands in the top k."""
     return np.asarray(gains.found(k, rel=rel) > 0, np.float64)
 
 
 @measure("F1", divides_by_k=True)
-def f1(gains: Gains, k: int, *, rel: float = 1) -> Array:
+def f1(gains: Gains, k: int, *, rel: Level = 1) -> Array:
     """The harmonic mean of P@k and R@k of each query."""
     found = gains.found(k, rel=rel)
     return ratio(2 * found, k + gains.total(rel=rel))
 
 
 @measure("Rprec", has_k=False)
-def r_precision(gains: Gains, _k: int, *, rel: float = 1) -> Array:
+def r_precision(gains: Gains, _k: int, *, rel: Level = 1) -> Array:
     """Precision at R, the number of relevant documents, over the whole stored ranking."""
     total = gains.total(rel=rel)
     within = np.arange(1, gains.ranked.shape[-1] + 1) <= total[..., np.newaxis]
@@ -118,7 +125,7 @@ def r_precision(gains: Gains, _k: int, *, rel: float = 1) -> Array:
 
 
 @measure("Bpref", has_k=False)
-def bpref(gains: Gains, _k: int, *, rel: float = 1) -> Array:
+def bpref(gains: Gains, _k: int, *, rel: Level = 1) -> Array:
     """How seldom judged irrelevant documents stand above relevant ones (Buckley and Voorhees 2004).
 
     Grades below 0 count as neither; over the whole stored ranking.
@@ -133,7 +140,7 @@ def bpref(gains: Gains, _k: int, *, rel: float = 1) -> Array:
 
 
 @measure("RBP", p=0.8)
-def rbp(gains: Gains, k: int, *, p: float = 0.8, rel: float = 1) -> Array:
+def rbp(gains: Gains, k: int, *, p: Annotated[float, Range(0, 1)] = 0.8, rel: Level = 1) -> Array:
     """What a reader gains who goes on to the next rank with probability p (Moffat and Zobel 2008)."""
     relevant = gains.relevant(k, rel=rel)
     return np.asarray((1 - p) * (relevant @ p ** np.arange(relevant.shape[-1])))
@@ -142,6 +149,8 @@ def rbp(gains: Gains, k: int, *, p: float = 0.8, rel: float = 1) -> Array:
 @measure("ERR")
 def err(gains: Gains, k: int) -> Array:
     """The expected reciprocal rank at which a reader stops, satisfied with (2^g - 1) / 2^G (Chapelle et al. 2009)."""
+    if gains.max_grade > STEEPEST:
+        return np.full(gains.ranked.shape[:-1], np.nan)
     stops = (np.exp2(gains.ranked[..., :k]) - 1) / np.exp2(gains.max_grade)
     went_on = np.cumprod(1 - stops, axis=-1)
     reached = np.concatenate([np.ones_like(went_on[..., :1]), went_on[..., :-1]], axis=-1)
@@ -149,7 +158,7 @@ def err(gains: Gains, k: int) -> Array:
 
 
 @measure("ContextPrecision")
-def context_precision(gains: Gains, k: int, *, rel: float = 1) -> Array:
+def context_precision(gains: Gains, k: int, *, rel: Level = 1) -> Array:
     """Ragas' context precision: AP over the relevant documents that were retrieved, blind to the others."""
     return ratio(_precision_sum(gains, k, rel=rel), gains.found(k, rel=rel))
 

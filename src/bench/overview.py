@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from bench.advice import KAdvice, advised_k, deciding_measure
-from bench.errors import BenchError, listing
+from bench.comparison import some
+from bench.errors import BenchError
 from bench.gains import Array
 from bench.intervals import Interval, mean_intervals
 from bench.measure import Measure
@@ -20,6 +21,10 @@ from bench.significance import benjamini_hochberg, paired_tests
 from bench.standings import Standings, standings
 from bench.verdicts import Verdict, verdict
 
+NEAREST = 12
+"""So many systems are held against the highest: those that come next."""
+ADVISED = 3
+"""For so many systems a k is advised."""
 WORTH_FINDING = 0.05
 """The difference for which more needs are counted where nothing else is said."""
 
@@ -69,11 +74,11 @@ class Overview:
     """Of each system's mean."""
     worth_finding: float
     behind: tuple[Behind, ...]
-    """Every system but the first, by mean."""
+    """The systems that come next after the first, by mean."""
     deciding: str
     """The measure on which k is advised, as printed without k."""
     advice: Mapping[str, KAdvice]
-    """For every system that cannot be told from the best; empty where that measure was not taken."""
+    """For the first of the systems that cannot be told from the best; empty where that measure was not taken."""
     reranked: tuple[Reranked, ...]
     references: Mapping[str, float]
     """The mean of each reference system, where the measure has one."""
@@ -91,7 +96,7 @@ class Overview:
             return f"{ahead}, and is shown to be the best of {1 + len(others)} systems."
         if len(even) == len(others):
             return f"{ahead}, but none of the {1 + len(others)} systems can be told from the best."
-        return f"{ahead}; of {1 + len(others)} systems only {listing(even)} cannot be told from it."
+        return f"{ahead}; of {1 + len(others)} systems only {some(even)} cannot be told from it."
 
 
 def overview(
@@ -156,7 +161,7 @@ class _Shown:
 
 def _behind(shown: _Shown, found: Standings, *, rankings: Rankings, worth_finding: float) -> Iterator[Behind]:
     first, *others = (place.system for place in found.places)
-    for system in others:
+    for system in others[:NEAREST]:
         ahead = shown.of(first) - shown.of(system)
         could = power(ahead, shown.panel.needs, family=len(others), alpha=shown.alpha)
         yield Behind(
@@ -170,9 +175,10 @@ def _behind(shown: _Shown, found: Standings, *, rankings: Rankings, worth_findin
 
 
 def _advice(shown: _Shown, found: Standings, *, deciding: Measure) -> dict[str, KAdvice]:
-    """The k of every system that may be the best, in the order of the means."""
+    """The k of the first systems that may be the best, in the order of the means."""
     panel, advice = shown.panel, {}
-    for system in (place.system for place in found.places if place.can_be_best):
+    best = [place.system for place in found.places if place.can_be_best]
+    for system in best[:ADVISED]:
         columns = {k: panel.at(deciding, k)[:, panel.column(system)] for k in panel.ks(deciding.key)}
         known = {k: column for k, column in columns.items() if not np.isnan(column).all()}
         if known:

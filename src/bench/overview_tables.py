@@ -7,15 +7,12 @@ from collections.abc import Iterator
 
 from bench.blocks import Block, Line, Rows
 from bench.change import p_text
-from bench.errors import listing
+from bench.comparison import some
 from bench.intervals import Interval
 from bench.overview import Overview
 from bench.power import Power
 from bench.rankings import Unjudged
 from bench.verdicts import UNDECIDED
-
-ADVISED = 3
-"""The k advised is told for so many systems."""
 
 
 def overview_blocks(found: Overview) -> Iterator[Block]:
@@ -25,12 +22,14 @@ def overview_blocks(found: Overview) -> Iterator[Block]:
     yield from _of_systems(found)
     if found.behind:
         first = found.standings.places[0].system
-        yield Line(f"Against {first}, the highest", heading=True)
+        further = len(found.standings.places) - 1 - len(found.behind)
+        named = f"the highest; {further} more are further behind" if further else "the highest"
+        yield Line(f"Against {first}, {named}", heading=True)
         yield _behind(found)
         yield from _of_behind(found)
     if found.advice:
         yield Line(f"Which k, by {found.deciding}@k (exploratory)", heading=True)
-        for system, advice in list(found.advice.items())[:ADVISED]:
+        for system, advice in found.advice.items():
             yield Line(f"{system}: {advice.sentence}")
     if found.reranked:
         yield Line(f"Is the reranker worth it, by {found.measure} (exploratory)", heading=True)
@@ -129,7 +128,7 @@ def _of_behind(found: Overview) -> Iterator[Line]:
     )
     if any(one.unjudged for one in found.behind):
         open_ = [one.system for one in found.behind if one.unjudged and not one.unjudged.decided]
-        turned = f"could turn the sign (?) of {listing(open_)}" if open_ else "can turn no sign"
+        turned = f"could turn the sign (?) of {some(open_)}" if open_ else "can turn no sign"
         yield Line(f"What no one has judged of all that these systems found {turned}.")
 
 

@@ -162,12 +162,6 @@ class Pairs:
             line=None if self.line is None else self.line[places],
         )
 
-    def in_order(self) -> tuple[list[str], list[str], Numbers]:
-        """Queries, documents and values by query and document, ascending, where each pair stands there once."""
-        query, doc = _rising(self.query), _rising(self.doc)
-        places = np.unique(query * len(self.doc.dictionary) + doc, return_index=True)[1]
-        return _texts(self.query, places), _texts(self.doc, places), self.value[places]
-
     def by_query(self) -> dict[str, dict[str, float]]:
         """The pairs as `{query: {document: value}}`, the last of equal ones."""
         nested: dict[str, dict[str, float]] = {}
@@ -202,7 +196,8 @@ class Pairs:
 def number(text: str) -> float:
     """The number that a text says, NaN where it says none."""
     try:
-        return np.nan if "_" in text else float(text)
+        # Python takes 1_0 for 10, and digits of every script.
+        return float(text) if text.isascii() and "_" not in text else np.nan
     except ValueError:
         return np.nan
 
@@ -214,13 +209,6 @@ def name(text: str) -> str:
 
 def _strings(ids: Sequence[str] | pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
     return ids if isinstance(ids, (pa.Array, pa.ChunkedArray)) else pa.array(ids, pa.string())
-
-
-def _rising(ids: pa.DictionaryArray) -> Places:
-    """A number for each id, in the order of the ids (as UTF-8 bytes, which is that of code points)."""
-    number_of = np.empty(len(ids.dictionary), np.int64)
-    number_of[order(ids.dictionary)] = np.arange(len(ids.dictionary))
-    return np.asarray(number_of[np.asarray(ids.indices)], np.int64)
 
 
 def _texts(ids: pa.DictionaryArray, places: Places) -> list[str]:

@@ -15,6 +15,8 @@ PASSING = (NO_ANSWER, 408, 409, 429, 500, 502, 503, 504)
 """Answers of a server that may do better when it is asked again."""
 CHECK_SECONDS = 3
 """How long a server may take to show that it is there."""
+LONGEST_SILENCE = 86_400
+"""The most seconds that a server may be given between two signs of life; a socket takes no number at will."""
 
 _A = TypeVar("_A")
 

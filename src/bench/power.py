@@ -57,7 +57,7 @@ class Power:
         """
         if not difference > 0:
             raise ValueError(f"a difference to be found is above 0, not {difference}")
-        if self.detectable is None:
+        if self.detectable is None or self.non_zero < min(FEW, self.needs):
             return None
         scatter = self.sd
         if not math.isinf(self.detectable):
@@ -79,8 +79,9 @@ def power(
     A need's part in the mean over queries is the sum of its differences, in units of the mean number of queries
     a need has; s_d is the standard deviation of these parts about what the mean difference gives a need of that
     size. With one query a need it is that of the differences; s_d / sqrt(n) is the standard error of the mean
-    robust to clusters. Below 30 differing needs the paired randomisation test is simulated instead; below 6 they
-    are too few to tell how much differences scatter.
+    robust to clusters. Below 30 differing needs the paired randomisation test is simulated instead, unless the
+    level is under 0.002, where that would take too many flips and the formula stays; below 6 they are too few to tell
+    how much differences scatter.
     """
     sums, sizes = (column[:, 0] for column in need_sums(differences[:, np.newaxis], need_codes(needs)))
     sums, sizes = sums[sizes > 0], sizes[sizes > 0]

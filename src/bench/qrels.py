@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -13,8 +13,10 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from bench.encoding import order
 from bench.errors import BenchError, listing
 from bench.identity import digest
+from bench.ids import Ids
 
 RELEVANT = 1
 """The least grade of a document that is relevant."""
@@ -34,6 +36,7 @@ class Qrels:
     doc_ids: tuple[str, ...]
     grades: npt.NDArray[np.float64]
     parts: Mapping[str, Mapping[str, tuple[str, ...]]] = field(default_factory=dict)
+    _rows: list[tuple[Ids, npt.NDArray[np.int32]]] = field(default_factory=list, init=False, repr=False)
 
     def __post_init__(self) -> None:
         queries, docs, grades = tuple(self.query_ids), tuple(self.doc_ids), np.array(self.grades, np.float64)
@@ -74,6 +77,28 @@ class Qrels:
             {q: {part: tuple(docs) for part, docs in ps.items()} for q, ps in (parts or {}).items()},
         )
 
+    @classmethod
+    def of_columns(
+        cls, queries: pa.DictionaryArray, docs: pa.DictionaryArray, grades: npt.NDArray[np.float64]
+    ) -> Qrels:
+        """Qrels from columns in any order [n], the ids encoded over dictionaries whose every entry is in use."""
+        query, known_queries = _in_order(queries)
+        doc, known_docs = _in_order(docs)
+        _, places = np.unique(query * len(known_docs) + doc, return_index=True)
+        query, doc = query[places], doc[places]
+        texts = (np.array([*known.to_pylist(), ""], object) for known in (known_queries, known_docs))
+        query_ids, doc_ids = (
+            tuple(every[at].tolist()) for every, at in zip(texts, (query, doc), strict=True)
+        )
+        made = cls(query_ids, doc_ids, grades[places])
+        # What the properties of these names would find out, at a cost, from the texts.
+        vars(made).update(
+            judged_queries=tuple(known_queries.to_pylist()),
+            query_codes=query,
+            doc_array=known_docs.take(pa.array(doc)),
+        )
+        return made
+
     def __len__(self) -> int:
         return len(self.grades)
 
@@ -93,6 +118,15 @@ class Qrels:
         """The documents of the rows as an Arrow array."""
         return pa.array(self.doc_ids, pa.string())
 
+    def rows_in(self, docs: Ids) -> npt.NDArray[np.int32]:
+        """The row of each document in a vocabulary, -1 where it has none; kept, as many runs share a vocabulary."""
+        for known, rows in self._rows:
+            if known is docs:
+                return rows
+        rows = docs.rows(self.doc_array)
+        self._rows[:] = [(docs, rows)]
+        return rows
+
     @cached_property
     def part_bits(self) -> npt.NDArray[np.uint64]:
         """Which parts of its query's answer the document of each row covers, one bit a part.
@@ -108,6 +142,28 @@ class Qrels:
                     1 << bit for bit, docs in enumerate(listed.values()) if self.doc_ids[row] in docs
                 )
         return bits
+
+    @cached_property
+    def listed_parts(self) -> npt.NDArray[np.uint64]:
+        """Which parts the answer of each judged query has, one bit a part, whether anything covers it or not.
+
+        A query that is not listed has one part, and none where no document answers it.
+        """
+        bits = np.zeros(len(self.judged_queries), np.uint64)
+        bits[self.query_codes[self.part_bits > 0]] = 1
+        for query, listed in self.parts.items():
+            place = bisect_left(self.judged_queries, query)
+            if self.judged_queries[place : place + 1] == (query,):
+                bits[place] = (1 << len(listed)) - 1
+        return bits
+
+    @cached_property
+    def never_complete(self) -> tuple[str, ...]:
+        """Judged queries with a part of the answer that no judged document covers, ascending."""
+        covered = np.zeros(len(self.judged_queries), np.uint64)
+        np.bitwise_or.at(covered, self.query_codes, self.part_bits)
+        open_parts = self.listed_parts & ~covered
+        return tuple(self.judged_queries[place] for place in np.flatnonzero(open_parts).tolist())
 
     @cached_property
     def digest(self) -> str:
@@ -137,3 +193,20 @@ class Qrels:
             self.grades[rows],
             {query: parts for query, parts in self.parts.items() if query in kept},
         )
+
+
+def open_parts(qrels: Qrels) -> Iterator[str]:
+    """A note of the queries that cannot be complete, where there are some."""
+    if never := qrels.never_complete:
+        yield (
+            f"{len(never)} queries have a part of the answer that no judged document covers: Complete@k is 0 "
+            f"there ({listing(never, most=5)})"
+        )
+
+
+def _in_order(ids: pa.DictionaryArray) -> tuple[npt.NDArray[np.int64], pa.Array]:
+    """The ids as numbers in the order of their texts, and the texts, unique and ascending."""
+    rising = order(ids.dictionary)
+    number_of = np.empty(len(rising), np.int64)
+    number_of[rising] = np.arange(len(rising))
+    return number_of[np.asarray(ids.indices)], ids.dictionary.take(pa.array(rising))

@@ -60,7 +60,8 @@ class Rankings:
     def references(self, measure: Measure, *, k: int) -> dict[str, float]:
         """The means of random, popular and oracle; none of a measure beyond the lenses."""
         needs = {query.id: query.need for query in self.collection.queries}
-        found = references(self.collection.qrels, needs, documents=self.documents, ks=[k])
+        qrels, docs = self.collection.qrels, self.collection.doc_ids
+        found = references(qrels, needs, documents=self.documents, ks=[k], docs=docs)
         return {name: means[measure.key, k] for name, means in found.items() if (measure.key, k) in means}
 
     @cached_property

@@ -72,8 +72,7 @@ def read_qrels(path: str | Path) -> ReadQrels:
     file, problems = Path(path), Problems()
     pairs = without_conflicts(_pairs(file, JUDGEMENTS, problems), file, problems)
     problems.raise_any(f"judgements {file}")
-    queries, docs, grades = pairs.in_order()
-    qrels = Qrels(tuple(queries), tuple(docs), grades)
+    qrels = Qrels.of_columns(pairs.query, pairs.doc, pairs.value)
     return ReadQrels(qrels, (*pairs.notes, *odd_ids(pairs)))
 
 
@@ -92,7 +91,10 @@ def read_run(path: str | Path, *, duplicates: str = "refuse") -> ReadRun:
     if pairs.repeated:
         keep_first = duplicates == "keep-first"
         pairs = without_repetitions(pairs, file, problems, keep_first=keep_first)
-        hint = "Of documents that stand twice, duplicates=keep-first keeps the first and counts the others."
+        hint = (
+            "Of documents that stand twice, --duplicates keep-first (in Python, duplicates='keep-first') keeps the "
+            "first and counts the others."
+        )
     problems.raise_any(f"run {file}", hint=hint)
     table = pa.table({"query_id": pairs.query, "doc_id": pairs.in_tie_order(), "score": pairs.value})
     return ReadRun(table, (*pairs.notes, *odd_ids(pairs), *misjudged_ranks(pairs)))

@@ -17,7 +17,7 @@ from bench.config import compose_config, explained
 from bench.errors import BenchError, listing
 from bench.job import collection_of
 from bench.loading import BeirFolder, Collections
-from bench.qrels import Qrels
+from bench.qrels import Qrels, open_parts
 
 _CHOOSES = re.compile(r"[+~]*(collection|split|stress|experiment)\b")
 """An override that has a say in what the collection of a job is."""
@@ -65,8 +65,9 @@ def rejudged(collection: Collection, qrels: Qrels) -> Collection:
             f"{listing(collection.query_ids, most=3)}; judged are {listing(qrels.judged_queries, most=3)}"
         )
     parts = own.parts or _still_relevant(collection.qrels.parts, own)
-    notes = tuple(_strangers(collection, qrels))
-    return dataclasses.replace(collection, qrels=dataclasses.replace(own, parts=parts), notes=notes)
+    judged = dataclasses.replace(own, parts=parts)
+    notes = (*_strangers(collection, qrels), *open_parts(judged))
+    return dataclasses.replace(collection, qrels=judged, notes=notes)
 
 
 def _composed(manifest: Mapping[str, Any]) -> DictConfig:

@@ -16,7 +16,9 @@ import numpy.typing as npt
 from bench.gains import Array
 
 RESAMPLES = 10_000
-"""How many resamples are drawn where nothing else is said."""
+"""How many resamples are drawn where nothing else is said and there are no more than 2 000 needs."""
+FEWEST_RESAMPLES, MOST_DRAWN = 2_000, 20_000_000
+"""Of more needs so many draws in all, though not fewer resamples: the intervals are narrow and slow to find."""
 
 _BLOCK = 1_000_000
 """How many counts are unpacked to double precision at a time: 8 MB."""
@@ -32,15 +34,18 @@ class Resamples:
     """How often each need is drawn, [resamples, needs]."""
 
     @classmethod
-    def of(cls, needs: Sequence[str], *, resamples: int = RESAMPLES, seed: int = 0) -> Resamples:
+    def of(cls, needs: Sequence[str], *, resamples: int | None = None, seed: int = 0) -> Resamples:
         """Resamples of queries with these needs, one need a query in the order of the values to come.
 
+        Without a number there are as many as usual: 10 000, fewer of more than 2 000 needs, never under 2 000.
         The same needs, number and seed give the same resamples. Raises ValueError without a query.
         """
         codes = need_codes(needs)
         if not len(codes):
             raise ValueError("there is no query to resample")
         random, units = np.random.default_rng(seed), int(codes.max()) + 1
+        if resamples is None:
+            resamples = usual_number(units)
         counts = np.empty((resamples, units), np.uint8)
         for block in _blocks(resamples, units):
             size = block.stop - block.start
@@ -53,11 +58,6 @@ class Resamples:
     def needs(self) -> int:
         """How many needs there are."""
         return int(self.counts.shape[1])
-
-    @property
-    def out_of_bag(self) -> npt.NDArray[np.bool_]:
-        """Which needs a resample has not drawn, [resamples, needs]."""
-        return np.asarray(self.counts == 0)
 
     def means(self, values: Array) -> Array:
         """The mean over the drawn queries in each resample: [resamples, cells] of values [q, cells], or without cells.
@@ -99,6 +99,11 @@ class Resamples:
             sizes = (drawn @ patterns)[:, of_cell.ravel()]
             means[block] = np.divide(drawn @ sums, sizes, out=np.full(sizes.shape, np.nan), where=sizes > 0)
         return means.reshape(len(means), *values.shape[1:])
+
+
+def usual_number(needs: int) -> int:
+    """How many resamples of so many needs are drawn where nothing else is said."""
+    return max(FEWEST_RESAMPLES, min(RESAMPLES, MOST_DRAWN // needs))
 
 
 def need_codes(needs: Sequence[str]) -> npt.NDArray[np.int64]:

@@ -15,8 +15,10 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from bench.artifacts import write_beside, write_table, write_text
-from bench.marks import legend
+from bench.artifacts import write_table, write_text
+from bench.marks import legend, marks_of
+from bench.metrics import parse
+from bench.output import write_out
 from bench.scores import COUNTS, Scores
 from bench.tables import shown
 
@@ -26,8 +28,7 @@ BESIDE = {
     "ties": {"ties, lowest": "tie_lowest", "ties, expected": "tie_expected", "ties, highest": "tie_highest"},
 }
 """What can stand under a mean, a row each, and the column that it is."""
-TIES, UNJUDGED = "~", "?"
-MARKS = {TIES: "--ties", UNJUDGED: "--bounds"}
+MARKS = {"~": "--ties", "?": "--bounds"}
 """What is put behind a mean, and the option that shows why."""
 Row = Mapping[str, Any]
 
@@ -48,17 +49,17 @@ def told(
         if output is None:
             shown(content)
         else:
-            write_beside(output, write_text(_plain(content)))
+            write_out(output, write_text(_plain(content)))
         return 0
     tidy = scores.per_query if per_query else scores.measures
     if form == "parquet" and output is not None:
-        write_beside(output, write_table(tidy))
+        write_out(output, write_table(tidy))
         return 0
     text = as_json(scores, per_query=per_query) if form == "json" else tidy.to_pandas().to_csv(index=False)
     if output is None:
         print(text, end="")
     else:
-        write_beside(output, write_text(text))
+        write_out(output, write_text(text))
     return 0
 
 
@@ -142,28 +143,15 @@ def _table(header: Sequence[str], label: int) -> Table:
 
 
 def _mean(row: Row) -> Text:
-    marks = "".join(mark for mark in MARKS if _marked(row, mark))
-    return Text(_figure(row["mean"]) + marks.ljust(len(MARKS)))
+    return Text(_figure(row["mean"]) + _marks(row).ljust(len(MARKS)))
 
 
 def _figure(value: float | None) -> str:
     return "-" if value is None else f"{value:.4f}"
 
 
-def _marked(row: Row, mark: str) -> bool:
-    """Whether what the mark stands for changes the figure as it is printed; what it means stands in `bench.marks`.
-
-    Unjudged documents below k make R and nDCG lower, nearly always: that alone is no reason for a mark.
-    """
-    if mark == TIES:
-        return _differ(row, "tie_lowest", "tie_highest")
-    if row["measure"].startswith("R@") or row["measure"].startswith("R("):
-        return _differ(row, "mean", "high")
-    return row["judged"] != 1 and _differ(row, "low", "high")
-
-
-def _differ(row: Row, one: str, other: str) -> bool:
-    return None not in (row[one], row[other]) and _figure(row[one]) != _figure(row[other])
+def _marks(row: Row) -> str:
+    return marks_of(parse(row["measure"])[0], row["mean"], row, digits=4)
 
 
 def _counts(rows: Sequence[Row], label: int) -> Table:
@@ -181,7 +169,7 @@ def _counts(rows: Sequence[Row], label: int) -> Table:
 
 def _legend(rows: Sequence[Row]) -> Iterator[str]:
     for mark, option in MARKS.items():
-        if any(_marked(row, mark) for row in rows):
+        if any(mark in _marks(row) for row in rows):
             yield f"{legend(mark)} ({option})"
 
 

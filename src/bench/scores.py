@@ -12,28 +12,34 @@ import pyarrow as pa
 
 from bench.bounds import bounds
 from bench.evaluate import evaluate
-from bench.fitting import oddities, refuse_above, refuse_unrelated
+from bench.fitting import oddities, refuse_above, refuse_steep, refuse_unrelated
 from bench.gains import EMPTY, Array, Gains
 from bench.intervals import mean_intervals
+from bench.join import join
 from bench.measure import Measure
 from bench.metrics import judged as judged_share
 from bench.qrels import Qrels
-from bench.resampling import RESAMPLES, Resamples
+from bench.resampling import Resamples
 from bench.runs import Run
-from bench.ties import ties
+from bench.ties import Ties, ties
 from bench.trec_eval import as_trec_eval
 from bench.world import World
 
 COUNTS = ("queries", "unanswered", "no_relevant", "judged_queries", "unjudged_queries")
 BOUNDS = ("low", "high", "tie_lowest", "tie_expected", "tie_highest")
-MEASURES = pa.schema(
+MEASURE_ROWS = pa.schema(
     [(name, pa.string()) for name in ("run", "measure")]
     + [(name, pa.float64()) for name in ("mean", "lo", "hi")]
     + [(name, pa.int64()) for name in COUNTS]
+    + [("open_ties", pa.int64())]
     + [(name, pa.float64()) for name in ("judged", *BOUNDS)]
 )
-"""One row a run and measure. `judged` is the share of what came back within k; bounds are null where there are none."""
-PER_QUERY = pa.schema(
+"""One row a run and measure; bounds are null where there are none.
+
+`judged` is the share of what came back within k. `open_ties` counts the queries with equal scores from within k to the
+end of the stored list: what was cut off might share them.
+"""
+QUERY_ROWS = pa.schema(
     [(name, pa.string()) for name in ("run", "query_id", "measure")]
     + [(name, pa.float64()) for name in ("value", *BOUNDS)]
 )
@@ -43,7 +49,6 @@ Cell = tuple[Measure, int | None]
 """A measure and its cut-off, None where it has none."""
 WHOLE = 1
 """The cut-off that a measure without one is asked for; it does not look at it."""
-FEWEST_RESAMPLES, MOST_DRAWN = 2_000, 20_000_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,6 +81,7 @@ def score(
     `needs` gives the need of queries that share one, which intervals then draw together.
     """
     refuse_above(qrels, rules.max_grade)
+    refuse_steep(qrels, rules.max_grade, [measure for measure, _ in rules.cells])
     measures, per_query, notes = [], [], []
     resamples: dict[tuple[str, ...], Resamples] = {}
     world = _world(runs, qrels, rules)
@@ -83,7 +89,7 @@ def score(
         refuse_unrelated(name, run, qrels)
         one = _scored(run, runs, world, rules)
         if one.queries not in resamples:
-            resamples[one.queries] = _resamples([(needs or {}).get(query, query) for query in one.queries])
+            resamples[one.queries] = Resamples.of([(needs or {}).get(query, query) for query in one.queries])
         measures.append(_measures(name, one, resamples[one.queries], rules))
         per_query.append(_per_query(name, one, rules))
         notes += [f"{name}: {note}" for note in one.notes]
@@ -110,11 +116,6 @@ class _Scored:
     notes: tuple[str, ...]
 
 
-def _resamples(needs: Sequence[str]) -> Resamples:
-    """As many as usual, fewer where there are so many queries that the intervals are narrow and slow to find."""
-    return Resamples.of(needs, resamples=max(FEWEST_RESAMPLES, min(RESAMPLES, MOST_DRAWN // len(needs))))
-
-
 def _world(runs: Mapping[str, Run], qrels: Qrels, rules: Rules) -> World:
     """Whatever one of the runs has found might be relevant where it is not judged."""
     return World.of_pool(list(runs.values()), qrels, max_grade=rules.max_grade)
@@ -129,7 +130,12 @@ def _scored(run: Run, runs: Mapping[str, Run], world: World, rules: Rules) -> _S
         run, qrels, missing, notes = seen.run, seen.qrels, len(seen.missing), list(seen.told())
         world = _world(runs, qrels, rules)
     values, gains = _values(run, qrels, rules)
-    bounds = _bounds(run, world, rules, values)
+    tied = ties(run, qrels, max_grade=rules.max_grade)
+    bounds = _bounds(run, world, tied, rules, values)
+    open_ties = [
+        int((tied.open(k or max(1, run.depth)) & ~np.isnan(values[:, i])).sum())
+        for i, (_, k) in enumerate(rules.cells)
+    ]
     empty = gains.status[:, 0] == EMPTY
     relevant = np.stack([gains.total(rel=measure.rel) for measure, _ in rules.cells], axis=1)
     over_all = np.array([measure.name == "judged" for measure, _ in rules.cells])
@@ -141,7 +147,12 @@ def _scored(run: Run, runs: Mapping[str, Run], world: World, rules: Rules) -> _S
         "no_relevant": nothing.sum(axis=0),
         "judged_queries": len(judged) * cells,
         "unjudged_queries": unjudged * cells,
+        "open_ties": np.array(open_ties, np.int64),
     }
+    if max(open_ties, default=0):
+        notes.append(
+            f"{max(open_ties)} queries: equal scores at the end of the stored list; what was cut off might share them"
+        )
     notes += oddities(run, qrels, gains, largest_k=max(k or WHOLE for _, k in rules.cells))
     shares = [judged_share.compute(gains, k or max(1, run.depth)) for _, k in rules.cells]
     share = _means(np.stack(shares, axis=1))
@@ -165,13 +176,12 @@ def _values(run: Run, qrels: Qrels, rules: Rules) -> tuple[Array, Gains]:
         for cut in dict.fromkeys(ks.values())
     }
     columns = [found[ks[measure]].values[measure.key, k or WHOLE] for measure, k in rules.cells]
-    return np.stack(columns, axis=1), next(iter(found.values())).gains
+    return np.stack(columns, axis=1), join(run, qrels, max_grade=rules.max_grade)
 
 
-def _bounds(run: Run, world: World, rules: Rules, values: Array) -> dict[str, Array]:
+def _bounds(run: Run, world: World, tied: Ties, rules: Rules, values: Array) -> dict[str, Array]:
     """What bounds each value, by name, [q, cells]; NaN where a measure has no such bound."""
     standing = world.standing(run)
-    tied = ties(run, world.qrels, max_grade=rules.max_grade)
     of_world = [bounds(measure, standing, k or WHOLE) for measure, k in rules.cells]
     of_ties = {"tie_lowest": tied.lowest, "tie_expected": tied.expected, "tie_highest": tied.highest}
     return {
@@ -206,7 +216,7 @@ def _measures(name: str, one: _Scored, resamples: Resamples, rules: Rules) -> pa
         "judged": one.judged,
         **means,
     }
-    return _table(columns, MEASURES)
+    return _table(columns, MEASURE_ROWS)
 
 
 def _per_query(name: str, one: _Scored, rules: Rules) -> pa.Table:
@@ -218,7 +228,7 @@ def _per_query(name: str, one: _Scored, rules: Rules) -> pa.Table:
         "value": one.values.ravel(),
         **{what: table.ravel() for what, table in one.bounds.items()},
     }
-    return _table(columns, PER_QUERY)
+    return _table(columns, QUERY_ROWS)
 
 
 def _means(values: Array) -> Array:

@@ -42,7 +42,9 @@ def scored(request: Request) -> Scores:
         judged = judgements(request.qrels, request.collection)
     except BenchError as error:
         problems.append(str(error))
-    for name, path in _named(request.runs).items():
+    named = _named(request.runs)
+    problems += _twice([path for _, path in named])
+    for name, path in named:
         try:
             refuse_missing(path)
             read = read_run(path, duplicates=request.duplicates)
@@ -70,7 +72,7 @@ def rescored(request: Request) -> Results:
     if request.qrels is not None:
         refuse_missing(request.qrels)
         read = read_qrels(request.qrels)
-        qrels, notes = read.qrels, read.notes
+        qrels, notes = read.qrels, tuple(f"{request.qrels}: {note}" for note in read.notes)
     found = rescore(request.folder, qrels=qrels, max_grade=request.rules.max_grade)
     return dataclasses.replace(found, notes=(*notes, *found.notes))
 
@@ -83,8 +85,9 @@ def judgements(path: Path | None, collection: str | None) -> Judged:
     if path is not None:
         refuse_missing(path)
     read = None if path is None else read_qrels(path)
+    of_file = () if read is None else tuple(f"{path}: {note}" for note in read.notes)
     if collection is None and read is not None:
-        return Judged(read.qrels, None, read.notes)
+        return Judged(read.qrels, None, of_file)
     from bench.inspection import loaded
     from bench.reopen import rejudged
 
@@ -93,19 +96,21 @@ def judgements(path: Path | None, collection: str | None) -> Judged:
     if read is None:
         return Judged(known.qrels, known.max_grade, known.notes, needs)
     fitted = rejudged(known, read.qrels)
-    notes = (*read.notes, *(f"{known.name}: {note}" for note in fitted.notes))
+    notes = (*of_file, *(f"{known.name}: {note}" for note in fitted.notes))
     return Judged(fitted.qrels, known.max_grade, notes, needs)
 
 
 def refuse_missing(path: Path) -> None:
     """BenchError where there is no such file, with the nearest name of one beside it."""
-    if not path.is_file():
+    if path.is_dir():
+        raise BenchError(f"{path} is a folder; name a file in it")
+    if not path.exists():
         beside = [one.name for one in path.parent.iterdir()] if path.parent.is_dir() else []
         raise BenchError(f"there is no file {path}{did_you_mean(path.name, beside)}")
 
 
-def _named(paths: Sequence[Path]) -> dict[str, Path]:
-    """What is to be read, by a short name of its own: a job by its label, a file by its name."""
+def _named(paths: Sequence[Path]) -> list[tuple[str, Path]]:
+    """What is to be read, and a short name of its own: of a job its label, of a file its name."""
     found: list[tuple[str, Path]] = []
     for path in paths:
         if path.is_dir():
@@ -113,7 +118,13 @@ def _named(paths: Sequence[Path]) -> dict[str, Path]:
         else:
             found.append((path.name, path))
     count = Counter(name for name, _ in found)
-    return {name if count[name] == 1 else str(path): path for name, path in found}
+    return [(name if count[name] == 1 else str(path), path) for name, path in found]
+
+
+def _twice(paths: Sequence[Path]) -> list[str]:
+    """What is wrong where a file is named again, under whatever name."""
+    count = Counter(path.resolve() for path in paths)
+    return [f"--run {path} is given {times} times" for path, times in count.items() if times > 1]
 
 
 def _jobs(folder: Path) -> list[tuple[str, Path]]:

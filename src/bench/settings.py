@@ -5,7 +5,7 @@ from __future__ import annotations
 from omegaconf import DictConfig, OmegaConf
 
 from bench.errors import BenchError
-from bench.measure import Measure
+from bench.measure import LARGEST_K, Measure
 from bench.metrics import MEASURES, parse
 
 
@@ -14,8 +14,14 @@ def measures(cfg: DictConfig) -> tuple[Measure, ...]:
     names = cfg.measures
     if not OmegaConf.is_list(names) or not names:
         raise BenchError(f"measures={names}: a list of measures, measures=[ndcg,recall]")
-    asked = [parse(str(name))[0] for name in names]
-    for measure, name in zip(asked, names, strict=True):
+    parsed = {str(name): parse(str(name)) for name in names}
+    for name, (measure, cut) in parsed.items():
+        if cut is not None:
+            raise BenchError(
+                f"measures: {name}: k is a setting of its own, measures=[{measure.name}] k={cut}"
+            )
+    asked = [measure for measure, _ in parsed.values()]
+    for measure, name in zip(asked, parsed, strict=True):
         if measure != MEASURES[measure.name]:
             raise BenchError(f"measures: the grid has columns for the usual parameters alone, not for {name}")
     return tuple(dict.fromkeys(asked))
@@ -26,6 +32,8 @@ def numbers(cfg: DictConfig, key: str, *, fewest: int, such_as: str) -> tuple[in
     asked = list(cfg[key]) if OmegaConf.is_list(cfg[key]) else [cfg[key]]
     if len(asked) < fewest or any(type(one) is not int or one < 1 for one in asked):
         raise BenchError(f"{key}={cfg[key]}: {key} is a whole number from 1, or a list of them, {such_as}")
+    if max(asked, default=1) > LARGEST_K:
+        raise BenchError(f"{key}={max(asked)}: {key} is at most {LARGEST_K:,}")
     return tuple(sorted(set(asked)))
 
 

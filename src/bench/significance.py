@@ -58,7 +58,7 @@ def paired_test(
     """The paired randomisation test of two systems: values [q] of the same queries, NaN where there is none.
 
     `family` is how many tests will be corrected together at the level `alpha`; both only decide how many flips
-    are drawn where there are too many patterns of signs to take them all, and what the note says.
+    are drawn where there are too many patterns of signs to take them all.
     """
     return paired_tests((a - b)[:, np.newaxis], needs, family=family, alpha=alpha, seed=seed)[0]
 

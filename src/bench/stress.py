@@ -38,7 +38,7 @@ def stressed(collection: Collection, stress: str, *, language: str | None) -> Co
         raise BenchError(f"stress={stress}{did_you_mean(stress, ('none', *STRESSES))}")
     change = STRESSES[stress]
     queries = tuple(
-        dataclasses.replace(query, text=change(unicodedata.normalize("NFC", query.text), language))
+        dataclasses.replace(query, text=_changed(query.text, change, language))
         for query in collection.queries
     )
     changed = sum(a.text != b.text for a, b in zip(queries, collection.queries, strict=True))
@@ -89,6 +89,13 @@ def no_stopwords(text: str, language: str | None) -> str:
     stop = _folded_stop_words(detect([text]) or language)
     bare = LETTERS.sub(lambda word: "" if folded(plain(word[0])) in stop else word[0], text)
     return " ".join(bare.split()) if LETTERS.search(bare) else text
+
+
+def _changed(text: str, change: Callable[[str, str | None], str], language: str | None) -> str:
+    """The text under a stress; as it was, and not composed, where that changes nothing."""
+    composed = unicodedata.normalize("NFC", text)
+    after = change(composed, language)
+    return text if after == composed else after
 
 
 @functools.cache

@@ -21,6 +21,7 @@ from bench.loading import Collections
 from bench.merge import merge
 from bench.pipeline import run_job
 from bench.progress import watching
+from bench.qrels import RELEVANT
 from bench.record import digests, folder_of, forget_failures, is_done, record_failure
 
 
@@ -57,7 +58,12 @@ class Sweep:
             for p in self.planned
             if max(p.job.ks) > len(p.job.collection.docs)
         )
-        return tuple(dict.fromkeys([*found, *beyond, *self.warnings]))
+        barren = (
+            f"{p.job.collection.name}: no query has a relevant document, so there is nothing to measure"
+            for p in self.planned
+            if len(grades := p.job.collection.qrels.grades) and not (grades >= RELEVANT).any()
+        )
+        return tuple(dict.fromkeys([*found, *barren, *beyond, *self.warnings]))
 
     @classmethod
     def plan(cls, composed: Sequence[tuple[Sequence[str], DictConfig]]) -> Sweep:
@@ -208,6 +214,8 @@ def _refusal(job: Job) -> BenchError | None:
         job.system.check(len(job.collection.docs))
     except BenchError as error:
         return error
+    except Exception as error:  # a part of somebody's own: the other jobs can run
+        return BenchError(f"{type(error).__name__}: {error}")
     return None
 
 

@@ -139,5 +139,6 @@ def _references(results: Results) -> dict[str, dict[str, Reference]]:
     for name, kept in results.kept.items():
         needs = {query.id: query.need for query in kept.collection.queries}
         ks = results.grid.loc[results.grid["collection"] == name, "k"].unique().tolist()
-        found[name] = references(kept.collection.qrels, needs, documents=kept.documents, ks=ks)
+        docs = kept.collection.doc_ids
+        found[name] = references(kept.collection.qrels, needs, documents=kept.documents, ks=ks, docs=docs)
     return found

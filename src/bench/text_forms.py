@@ -9,7 +9,7 @@ from pathlib import Path
 from bench.lines import Content, Problems, numbered
 from bench.pairs import DOC_NAMES, HITS, JUDGEMENTS, QUERY_NAMES, Kind, name, number
 
-LOOKED_AT = 1 << 14
+LOOKED_AT = 1 << 13
 """How many bytes of a file are looked at to find out its form."""
 
 
@@ -93,6 +93,8 @@ def form_of(data: Content, path: Path, kind: Kind, problems: Problems) -> Form |
     forms = [form for form in FORMS if form.kind == kind]
     lines = _first_lines(data, path, forms)
     if not lines:
+        for _ in numbered(data, path, problems):  # where no line can be read, that is what is wrong
+            pass
         return None
     form = _headed(lines[0], kind) or _fitting(lines, forms) or _counted(lines, forms)
     if form is None:

@@ -66,11 +66,11 @@ class Ties:
         )
 
     def open(self, k: int) -> Flags:
-        """Where the group that is cut off at the end of the stored list begins within k, [q].
+        """Where a group of equal scores that is cut off at the end of the stored list begins within k, [q].
 
         What is said of such a query holds for the stored documents alone; a search one place deeper tells more.
         """
-        return self.full & (self.start[:, -1] < k)
+        return self.full & (self.size[:, -1] > 1) & (self.start[:, -1] < k)
 
     def decisive(self, k: int) -> Flags:
         """Where the order of equal scores can change nDCG@k, and so where it can change any of the lenses, [q]."""

@@ -36,7 +36,7 @@ class AsTrecEval:
         if self.reordered:
             yield f"in single precision the order of {self.reordered} queries is another"
         if self.cut:
-            yield f"{self.cut} fractional grades are cut to whole ones"
+            yield f"{self.cut} fractional grades in the judgements (qrels) are cut to whole ones"
 
 
 def as_trec_eval(run: Run, qrels: Qrels) -> AsTrecEval:

@@ -15,12 +15,11 @@ from scipy.special import ndtri
 from bench.clusters import Clusters
 from bench.gains import Array
 from bench.intervals import FEWEST, LEVEL, Interval, difference_intervals
+from bench.power import POWER
 from bench.resampling import Resamples
 
 EPSILON = 0.02
 """A loss of the mean that would not be missed."""
-POWER = 0.8
-"""How often as many needs as are asked for will be enough."""
 
 BETTER, NO_WORSE, WORSE, UNDECIDED = "better", "no worse", "worse", "undecided"
 

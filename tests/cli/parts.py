@@ -56,6 +56,17 @@ class Broken:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Puzzled:
+    """A reranker that breaks where it should say whether it can run."""
+
+    def check(self, documents: int) -> None:
+        raise TypeError("a number is needed, not a text")
+
+    def rerank(self, run: Run, collection: Collection) -> Run:
+        return run
+
+
+@dataclass(frozen=True, kw_only=True)
 class Deadly:
     """A reranker that takes its process with it, as one does that the system stops for want of memory."""
 

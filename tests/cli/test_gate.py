@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
@@ -97,6 +98,35 @@ class TestLimits:
         assert f"breach     nDCG@5 >= 0.95: {row['ndcg']:.4f}, {0.95 - row['ndcg']:.4f} short" in answer.out
         assert f"{row['context_tokens'] - 1:.4g} over" in answer.out
         assert answer.out.splitlines()[-1].endswith("does not pass: of 2 rules 2 breached")
+
+    def test_a_rule_without_k_takes_the_one_that_the_others_name(self):
+        answer = gate(
+            "outputs/new",
+            "--system",
+            BM25,
+            "--min",
+            "nDCG@5=0",
+            "--max",
+            "context_tokens=9999",
+            "--min",
+            "R=0",
+        )
+        assert answer.code == 0
+        assert "context_tokens@5 <= 9999" in answer.out
+        assert "R@5 >= 0" in answer.out
+        answer = gate(
+            "outputs/new",
+            "--system",
+            BM25,
+            "--min",
+            "nDCG@5=0",
+            "--min",
+            "R@10=0",
+            "--max",
+            "context_tokens=1",
+        )
+        assert answer.code == 2
+        assert "context_tokens of bm25 of outputs/new: at which k?" in answer.err
 
     def test_a_figure_that_was_not_measured_is_refused(self):
         answer = gate("outputs/new", "--system", BM25, "--max", "latency_p95_ms@5=50", "--undecided", "pass")
@@ -249,3 +279,15 @@ def test_a_system_that_failed_breaches_every_rule(tmp_path, monkeypatch):
     answer = gate("outputs/default", "--system", "bm25+broken", "--min", "nDCG@5=0.1")
     assert answer.code == 1
     assert answer.out.startswith("breach     nDCG@5 >= 0.1: no figure: failed: ")
+
+
+def test_of_several_collections_one_is_named(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("BENCH_CACHE", str(tmp_path / "cache"))
+    tiny = copy_of_tiny(tmp_path)
+    for folder in (tiny, Path(shutil.copytree(tiny, "other"))):
+        assert bench("retriever=bm25", "k=5", on=on(folder)).code == 0
+    answer = gate("outputs/default", "--min", "nDCG@5=0")
+    assert answer.code == 2
+    assert "outputs/default holds several collections: other, tiny; --collection NAME" in answer.err
+    assert gate("outputs/default", "--collection", "other", "--min", "nDCG@5=0").code == 0

@@ -1,7 +1,10 @@
 """What is asked wrongly: the nearest right name, exit code 2, and nothing written."""
 
+import shutil
+
 import pytest
-from tests.cli.program import OUR_PARTS, bench
+from tests.cli.program import FAST, OUR_PARTS, bench
+from tests.conftest import TINY
 
 
 @pytest.fixture(autouse=True)
@@ -37,7 +40,14 @@ WRONG = {
     "timing=default timing.calls=many": "timing.calls='many': a whole number from 1",
     "name=../elsewhere": "letters, digits, dot, underscore and hyphen only",
     "collection.path=nowhere": "collection.path: there is no folder nowhere",
-    "k=[1,": "cannot be understood",
+    "k=[1,": "'k=[1,' cannot be understood: brackets and quotes must be closed",
+    "retriever=null": "retriever=null: retriever is one of bm25, callable, dense",
+    "-m reranker=none,5": "reranker is one of cross_encoder, none, overlap",
+    "+experiment=null": "experiment is one of analyzers, bm25_parameters",
+    "~k": "~k: k cannot be left out; give it another value, k=…",
+    "hydra.mode=RUN dry_run=true": "hydra.mode=RUN: the program sets hydra.mode; leave it out",
+    "measures=[ndcg@5] k=2": "measures: ndcg@5: k is a setting of its own, measures=[ndcg] k=5",
+    "retriever=dense embedder=sentence_transformer": "bench: embedder.model must be given: embedder.model=…",
     # what does not belong in one table
     "-m name=a,b": "a command writes one folder",
     "-m collection.limit=2,4": "two states of the collection tiny in one table",
@@ -70,6 +80,39 @@ def test_where_no_job_can_run_all_reasons_are_told_and_nothing_is_written(in_fol
     assert "faiss(missing): the library library is not installed: pip install 'bench[vectors]'" in answer.err
     assert "faiss(unreachable): the model is on another planet: take embedder=hashing" in answer.err
     assert not any(in_folder.iterdir())
+
+
+def test_a_part_that_cannot_even_be_checked_fails_its_own_job_alone():
+    alone = bench(*OUR_PARTS, "retriever=bm25", "reranker=puzzled")
+    assert alone.code == 2
+    assert "bm25+puzzled: TypeError: a number is needed, not a text" in alone.err.replace("bench: ", "")
+
+    both = bench("-m", *OUR_PARTS, "retriever=bm25", "reranker=none,puzzled")
+    assert both.code == 1
+    assert "failed: bm25+puzzled on tiny: TypeError: a number is needed, not a text" in both.err
+    assert "Traceback" not in both.err
+
+
+@pytest.mark.parametrize("folder", ["ñandú", "a=b,c", "a~b", "mi colección {1}", "it's"])
+def test_a_folder_may_be_called_whatever_it_likes(folder, in_folder):
+    shutil.copytree(TINY, in_folder / folder)
+
+    ran = bench("retriever=bm25", "dry_run=true", f"collection.path={folder}", on=("collection=beir", *FAST))
+    assert ran.code == 0, ran.err
+    assert f"bm25 on {folder}, k=[5]: to do" in ran.out
+
+    checked = bench("data", "check", folder, on=())
+    assert checked.code == 0, checked.err
+    assert checked.out.startswith(f"{folder}: 12 documents")
+
+
+def test_a_command_of_which_nothing_succeeds_tells_the_reason(in_folder):
+    (in_folder / "theirs.trec").write_text("nonsense\n")
+    answer = bench("retriever=run_file", "run_file.path=theirs.trec")
+
+    assert answer.code == 1
+    assert "failed: run_file(path=theirs.trec) on tiny: run theirs.trec has a problem" in answer.err
+    assert answer.last_line == "outputs/default/grid.parquet"
 
 
 def test_a_misspelt_verb_gets_the_nearest():

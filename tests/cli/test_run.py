@@ -335,12 +335,29 @@ def test_a_job_whose_library_or_model_cannot_be_had_fails_at_once_and_the_others
             "hybrid(hashing,b=0.3,rrf,rank_constant=10)",
         ),
         (["retriever=bm25", "analyzer=plain", "analyzer.fold=true"], "bm25(plain,fold=true)"),
+        (
+            ["retriever=hybrid", "fusion.sides.bm25.weight=2", "fusion.sides.dense.weight=3"],
+            "hybrid(hashing,bm25.weight=2,dense.weight=3)",
+        ),
+        (
+            ["retriever=hybrid", "depth=20", "fusion.sides.bm25.depth=20"],
+            "hybrid(hashing,bm25.depth=20,depth=20)",
+        ),
+        (["retriever=hybrid", "~fusion.sides.bm25"], "hybrid(hashing,~fusion.sides.bm25)"),
         # What the retriever does not use, it is not called by.
         (["retriever=bm25", "embedder.dim=64", "store=exact", "rerank_depth=7"], "bm25"),
     ],
 )
 def test_a_label_holds_in_brackets_what_differs_from_the_defaults(words, label):
     assert f"  {label} on tiny, k=[5]: to do" in bench(*words, "dry_run=true").out
+
+
+def test_systems_that_differ_are_called_differently():
+    words = ("retriever=hybrid", "fusion.sides.bm25.weight=0.5,2", "fusion.sides.dense.weight=1,2")
+    told = bench("-m", *words, "dry_run=true").out
+
+    labels = [line.split(" on ")[0].strip() for line in told.splitlines() if " on tiny" in line]
+    assert len(set(labels)) == len(labels) == 4
 
 
 def test_a_dry_run_says_what_would_be_done_and_writes_nothing(in_folder):

@@ -177,7 +177,7 @@ def test_a_file_that_is_not_utf8_is_told_with_line_and_byte(tiny):
 
     first = problems(tiny)[1]
     assert first.startswith("corpus.jsonl:1: not UTF-8: ")
-    assert first.endswith(f"at byte {text.index('í')}")
+    assert f"at byte {text.index('í')}; save the file as UTF-8" in first
 
 
 def test_the_order_of_files_and_an_absent_header_change_nothing(tiny):
@@ -225,7 +225,8 @@ def test_fractional_and_negative_grades_are_kept(tiny):
 def test_judgements_written_and_read_again_are_the_same(tmp_path_factory, fraction, whole):
     folder = copy_of_tiny(tmp_path_factory.mktemp("written"))
     qrels = Qrels.of(
-        {"q1": {"regalo": fraction, "horario": whole, "factura": 2}}, parts={"q1": {"all": ["factura"]}}
+        {"q1": {"regalo": fraction, "horario": whole, "factura": 2}},
+        parts={"q1": {"all": ["factura"], "lost": []}},
     )
     (folder / "qrels" / "test.tsv").write_text(qrels_tsv(qrels))
     (folder / "qrels" / "parts.tsv").write_text(parts_tsv(qrels))
@@ -252,11 +253,40 @@ def test_a_number_and_the_text_of_it_are_one_id_and_refused_as_two(tmp_path, tin
     assert problems(tiny)[1:] == ["corpus.jsonl:14: id '12' stands already on line 13"]
 
 
-@pytest.mark.parametrize("identifier", ["null", "true", "1.5", "[]", '""'])
-def test_what_is_no_id_is_refused(tiny, identifier):
+@pytest.mark.parametrize(
+    ("identifier", "said"),
+    [
+        ("null", "it has no _id"),
+        ('""', "it has no _id"),
+        ('" "', "it has no _id"),
+        ("true", "its _id true is no text and no whole number"),
+        ("2.0", "its _id 2.0 is no text and no whole number"),
+        ("[]", "its _id [] is no text and no whole number"),
+        ('" horario"', "its _id ' horario' has blanks at its ends, which ids in judgements lose"),
+    ],
+)
+def test_what_is_no_id_is_refused(tiny, identifier, said):
     append(tiny / "corpus.jsonl", f'{{"_id": {identifier}, "text": "a"}}')
 
-    assert problems(tiny)[1:] == ["corpus.jsonl:13: it has no _id"]
+    assert problems(tiny)[1:] == [f"corpus.jsonl:13: {said}"]
+
+
+@pytest.mark.parametrize(
+    ("value", "said"), [("9" * 5000, "5000 digits"), ("[" * 100_000 + "]" * 100_000, "recursion")]
+)
+def test_json_that_python_does_not_read_is_told_with_its_line(tiny, value, said):
+    append(tiny / "corpus.jsonl", f'{{"_id": "huge", "text": "a", "metadata": {{"n": {value}}}}}')
+
+    (problem,) = problems(tiny)[1:]
+    assert problem.startswith("corpus.jsonl:13: ")
+    assert said in problem
+
+
+@pytest.mark.parametrize("grade", ["1_0", "١", "１"])
+def test_a_grade_is_written_in_plain_digits(tiny, grade):
+    append(tiny / "qrels" / "test.tsv", f"q1\thorario\t{grade}")
+
+    assert f"'{grade}' is no grade" in problems(tiny)[-1]
 
 
 def test_ids_with_blanks_inside_are_kept(tiny):
@@ -298,6 +328,13 @@ class TestJudgementsOfWhatDoesNotExist:
         assert load(tiny, unknown="drop").qrels.parts["q1"] == {"base": ("devolver-base",)}
         assert load(tiny, unknown="keep").qrels.parts["q1"] == {"base": ("gone-1", "devolver-base")}
 
+    def test_a_part_that_loses_its_last_document_stays_and_is_told(self, tiny):
+        append(tiny / "qrels" / "parts.tsv", "q1\tbase\tdevolver-base", "q1\tmore\tgone-1")
+
+        collection = load(tiny, unknown="drop")
+        assert collection.qrels.parts["q1"] == {"base": ("devolver-base",), "more": ()}
+        assert any("a part of the answer that no judged document covers" in note for note in collection.notes)
+
 
 def recall_of(query, name):
     frame = pd.read_parquet(f"outputs/{name}/per_query.parquet")
@@ -319,6 +356,19 @@ def test_a_document_that_covers_a_part_must_be_relevant(tiny):
         "qrels/parts.tsv:6: horario covers a part of q88 and is not judged relevant to it",
         "qrels/parts.tsv:7: 2 columns, not 3 columns separated by tabs (query-id, part, corpus-id)",
     ]
+
+
+def test_parts_may_be_gzipped_and_of_two_files_the_plain_one_is_read_and_noted(tiny):
+    plain = load(tiny)
+    file = tiny / "qrels" / "parts.tsv"
+    file.with_name("parts.tsv.gz").write_bytes(gzip.compress(file.read_bytes()))
+    file.unlink()
+    assert load(tiny).qrels.parts == plain.qrels.parts != {}
+    assert load(tiny).notes == plain.notes
+
+    (tiny / "corpus.jsonl.gz").write_bytes(gzip.compress(b"broken"))
+    told = f"corpus.jsonl and corpus.jsonl.gz both stand in {tiny}; corpus.jsonl is read"
+    assert load(tiny).notes == (told, *plain.notes)
 
 
 def test_a_collection_without_parts_is_one(tiny):

@@ -62,7 +62,8 @@ def test_where_every_smaller_k_loses_more_than_epsilon_the_largest_is_taken():
     found = advice(400, {5: 90, 10: 30, 20: 0})
     assert found.k == 20
     assert found.sentence == (
-        "Take k=20, the largest one swept: R@10 loses 0.075 against R@20, more than 0.02 with 95 % confidence."
+        "Take k=20, the largest one swept: R@10 loses 0.075 against R@20, more than 0.02 with 95 % confidence. "
+        "A larger one was not tried."
     )
 
 

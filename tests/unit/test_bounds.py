@@ -189,3 +189,31 @@ def test_other_measures_have_no_bounds(name):
     standing = World.of_pool([run], make_qrels({"q": {"a": 1}})).standing(run)
     assert bounds(parse(name)[0], standing, 1) is None
     assert difference_bounds(parse(name)[0], standing, standing, 1) is None
+
+
+def test_nothing_grows_with_k_or_with_the_scale():
+    qrels = make_qrels({"q": {"a": 3, "b": 1, "c": 0}})
+    run, other = make_run({"q": ["x", "a", "y", "b"]}), make_run({"q": ["a", "z", "x"]})
+    for top in (3.0, 1e6, 1e30):
+        world = World.of_pool([run, other], qrels, max_grade=top)
+        one, two = world.standing(run), world.standing(other)
+        for measure in (MEASURES[name] for name in ("recall", "mrr", "ndcg")):
+            near, far = bounds(measure, one, 20), bounds(measure, one, 10**12)
+            assert near is not None and far is not None
+            assert near.mean == pytest.approx(far.mean, abs=1e-12)
+            near, far = (difference_bounds(measure, one, two, k) for k in (20, 10**12))
+            assert near is not None and far is not None
+            assert near.mean == pytest.approx(far.mean, abs=1e-12)
+
+
+def test_a_scale_cut_at_the_grades_given_has_the_bounds_of_one_cut_at_whole_grades(monkeypatch):
+    qrels = make_qrels({"q": {"a": 7, "b": 2, "c": 0, "d": 12}})
+    run, other = make_run({"q": ["x", "a", "y", "b", "d"]}), make_run({"q": ["a", "z", "x", "d"]})
+    world = World.of_pool([run, other], qrels, max_grade=15)
+    one, two = world.standing(run), world.standing(other)
+    whole = [difference_bounds(MEASURES["ndcg"], one, two, k) for k in (1, 3, 5)]
+    monkeypatch.setattr("bench.bounds.MOST_LAYERS", 8)
+    given = [difference_bounds(MEASURES["ndcg"], one, two, k) for k in (1, 3, 5)]
+    for before, after in zip(whole, given, strict=True):
+        assert before is not None and after is not None
+        assert before.mean == pytest.approx(after.mean, abs=1e-12)

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 from tests.conftest import make_run
 
-from bench.audit import leave_one_out, missed, pool_of, ranked_again, repeats
+from bench.audit import departures, leave_one_out, missed, pool_of, ranked_again, repeats
 from bench.checks import conflicts, findings
 from bench.collection import Collection, Doc, Query
 from bench.errors import BenchError
@@ -30,7 +30,7 @@ def made(docs, queries, judged) -> Collection:
 def test_equal_near_and_quoted_texts_are_found():
     docs = {"a": LONG, "b": LONG.upper(), "c": LONG + " gratis", "d": "otra cosa"}
     told = list(findings(made(docs, {"q": "un artículo sin usar se pide"}, {"q": {"a": 1}})))
-    assert "documents that say the same but for case and marks: a, b" in told
+    assert "documents that say the same but for case and blanks: a, b" in told
     assert any("nearly alike" in line and line.endswith("a, c") for line in told)
     assert any("query q stands word for word in" in line for line in told)
 
@@ -65,6 +65,18 @@ def test_equal_texts_with_different_grades_are_a_conflict():
     composed, apart = "la devolución", "la devolucio\u0301n"
     assert conflicts(made({"a": composed, "b": apart}, {"q": "¿?"}, {"q": {"a": 1, "b": 0}}))
     assert not conflicts(made({"a": "uno", "b": "uno"}, {"q": "¿?"}, {"q": {"a": 1, "b": 1}}))
+
+
+@pytest.mark.parametrize(("one", "other"), [("C++", "C#"), ("😀", "🚀"), ("¿sí?", "sí")])
+def test_signs_tell_texts_apart(one, other):
+    collection = made({"a": one, "b": other}, {"p": one, "q": other}, {"q": {"a": 1, "b": 0}})
+    assert conflicts(collection) == []
+    assert list(findings(collection)) == []
+
+
+def test_long_texts_that_differ_by_a_sign_alone_are_nearly_alike():
+    told = list(findings(made({"a": LONG + " C++", "b": LONG + " C#"}, {"q": "cosa"}, {"q": {"a": 1}})))
+    assert told == ["documents nearly alike (1.00 of what is 5 words in a row): a, b"]
 
 
 def reading(assessor, query, doc, grade) -> Judgement:
@@ -153,3 +165,46 @@ def test_every_broken_line_of_a_log_is_told(tmp_path):
     assert all(f"{path}:{line}: not a judgement" in told for line in range(2, 8))
     assert "grade is '2', not a number" in told
     assert f"{path}:1" not in told
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"grade": float("nan")}, "grade is nan, not a number"),
+        ({"grade": 10**400}, "too large"),
+        ({"part": 5}, "part is 5, not a text"),
+    ],
+)
+def test_a_reading_that_no_judgement_can_be_made_of_is_told_with_its_line(tmp_path, change, said):
+    good = {"time": "t", "assessor": "a", "query_id": "q", "doc_id": "d", "grade": 1}
+    path = tmp_path / "log.jsonl"
+    path.write_text(f"{json.dumps(good)}\n{json.dumps({**good, **change})}\n")
+    with pytest.raises(BenchError, match=rf"log.jsonl:2: not a judgement .*{said}"):
+        read_log(path)
+
+
+def test_a_log_may_begin_with_a_byte_order_mark_and_must_hold_something(tmp_path):
+    path = tmp_path / "log.jsonl"
+    good = {"time": "t", "assessor": "a", "query_id": "q", "doc_id": "d", "grade": 1}
+    path.write_text(json.dumps(good), encoding="utf-8-sig")
+    assert [one.doc_id for one in read_log(path)] == ["d"]
+    path.write_text("\n")
+    with pytest.raises(BenchError, match="it holds no judgement"):
+        read_log(path)
+
+
+def test_where_a_log_and_its_collection_part_is_counted():
+    collection = made({"a": "x", "b": "y", "c": "z"}, {"q": "1"}, {"q": {"a": 1, "b": 2, "c": 0}})
+    log = [reading("x", "q", "a", 1), reading("x", "q", "b", 1), reading("y", "p", "a", 1)]
+    log += [reading("y", "q", "gone", 1)]
+    assert list(departures(log, collection)) == [
+        "the log judges 1 queries that c does not have: p",
+        "the log judges 1 documents that c does not have: gone",
+        "1 judged pairs stand in no reading of the log: q / c",
+        "1 judged pairs have a grade that no reading gave: q / b",
+    ]
+    fitting = [
+        reading("x", "q", "a", 0),
+        *(reading("y", "q", d, g) for d, g in [("a", 1), ("b", 2), ("c", 0)]),
+    ]
+    assert list(departures(fitting, collection)) == []

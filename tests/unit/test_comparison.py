@@ -280,6 +280,7 @@ def test_a_system_without_values_is_in_no_correction_and_said_to_have_none():
     assert other.corrected == other.test.p
     assert not third.significant
     assert third.sentence == "nDCG@10: no query has a value from both."
+    assert third.relative is None
     assert "The family is this one test" in comparison.sentence
 
 

@@ -366,6 +366,9 @@ def test_a_redirect_is_not_followed_with_the_key(server):
         (lambda data: data[0].update(embedding=[1.0]), r"something else than a list of vectors"),
         (lambda data: data[0].update(embedding="AAAA"), r"something else than a list of vectors"),
         (lambda data: data[0].update(embedding=[float("nan")] * 32), r"not lists of finite numbers"),
+        (lambda data: data[0].update(index="a"), r"an index is 'a', not a whole number"),
+        (lambda data: data[0].update(index=0.0), r"an index is 0.0, not a whole number"),
+        (lambda data: [item.update(embedding=[]) for item in data], r"not lists of finite numbers"),
         (lambda data: [item.pop("index") for item in data], r"something else than a list of vectors"),
     ],
 )
@@ -412,6 +415,13 @@ def test_an_address_that_is_none_or_holds_a_secret_is_refused_and_not_repeated(s
         ({"retries": -1}, r"embedder.retries=-1: a whole number from 0"),
         ({"batch_size": None}, r"embedder.batch_size=None: a whole"),
         ({"timeout_seconds": 0}, r"embedder.timeout_seconds=0: a number above 0"),
+        (
+            {"timeout_seconds": 1e12},
+            r"embedder.timeout_seconds=1000000000000.0: a number above 0 to 86400",
+        ),
+        ({"key_env": 5}, r"embedder.key_env=5: a text"),
+        ({"model": 5}, r"embedder.model=5: a text"),
+        ({"query_prefix": None}, r"embedder.query_prefix=None: a text"),
         ({"timeout_seconds": "soon"}, r"embedder.timeout_seconds='soon': a number above 0"),
     ],
 )

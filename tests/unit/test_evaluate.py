@@ -64,3 +64,20 @@ def test_the_mean_is_taken_once_over_queries_and_not_over_batches():
         make_run(rankings), make_qrels({query: {"r": 1} for query in rankings}), ks=[2], measures=MRR
     )
     assert found.mean("mrr", 2) == pytest.approx(np.mean([1 if i % 3 else 0.5 for i in range(7)]))
+
+
+def test_no_value_depends_on_what_else_is_asked_for():
+    random = np.random.default_rng(5)
+    ids = [f"d{i}" for i in range(30)]
+    run = make_run({f"q{i}": list(random.permutation(ids)[: random.integers(1, 30)]) for i in range(20)})
+    qrels = make_qrels(
+        {f"q{i}": dict(zip(ids, random.integers(-1, 3, 30).tolist(), strict=True)) for i in range(21)}
+    )
+    every = evaluate(run, qrels, ks=[1, 3, 40], measures=list(MEASURES.values()))
+    for name, measure in MEASURES.items():
+        for ks in ([1], [3], [1, 3]):
+            alone = evaluate(run, qrels, ks=ks, measures=[measure])
+            for k in ks:
+                np.testing.assert_allclose(alone.values[name, k], every.values[name, k], rtol=0, atol=1e-14)
+            assert alone.no_relevant == every.no_relevant
+            assert alone.unanswered.tolist() == every.unanswered.tolist()

@@ -350,6 +350,14 @@ def test_an_answer_that_is_not_as_told_says_what_it_is(server, told, said):
         ({"url": "http://x/", "hits": "hits.list"}, "http.hits='hits.list': a JSON pointer"),
         ({"url": "http://x/", "retries": -1}, "http.retries=-1: a whole number from 0"),
         ({"url": "http://x/", "timeout": 0}, "http.timeout=0: a number above 0"),
+        ({"url": "http://x/", "hits": None}, "http.hits=None: a JSON pointer"),
+        ({"url": "http://x/", "hit_id": 0}, "http.hit_id=0: a JSON pointer"),
+        ({"url": "http://x/", "timeout": 1e12}, "http.timeout=1000000000000.0: a number above 0 to 86400"),
+        ({"url": "http://x/", "headers": 5}, "http.headers=5: a value by name"),
+        (
+            {"url": "http://x/", "headers": {"two words": "v"}},
+            "http.headers: 'two words' is no name of a header",
+        ),
         ({"url": "http://x/", "unknown": "keep"}, "http.unknown='keep': one of error, drop"),
         ({"url": "http://x/", "duplicates": "last"}, "http.duplicates='last': one of error, keep-first"),
     ],
@@ -358,6 +366,34 @@ def test_a_wrong_setting_of_http_is_named(settings, said):
     with pytest.raises(BenchError) as raised:
         Http(**settings)
     assert said in str(raised.value)
+
+
+def test_a_path_in_any_script_is_asked_for_percent_encoded(server):
+    searched(Http(url=f"{server.url}/búsqueda?q={{query}}&país=españa", method="GET"))
+    assert server.asked[0]["path"] == "/search/b%C3%BAsqueda?q=one&pa%C3%ADs=espa%C3%B1a"
+
+
+def test_a_host_that_cannot_be_is_not_reached():
+    with pytest.raises(Unavailable, match="cannot be reached"):
+        Http(url="http://a..b/").check(1)
+
+
+def test_a_header_that_cannot_be_sent_is_refused_and_not_repeated(server, monkeypatch):
+    monkeypatch.setenv("SEARCH_KEY", "secret\nX-More: 1")
+    with pytest.raises(BenchError, match=r"http.headers.Authorization: its value holds what") as raised:
+        Http(url=server.url, headers={"Authorization": "$SEARCH_KEY"}).check(1)
+    assert "secret" not in str(raised.value)
+
+
+def test_where_nothing_that_was_found_is_known_leaving_it_out_leaves_nothing(server):
+    server.answer = lambda request: (200, hits("x", "y"))
+    recipe = Http(url=server.url, unknown="drop")
+    with pytest.raises(
+        BenchError, match=r"http.unknown=drop would leave nothing: all .* are 2 documents .*x, y"
+    ):
+        searched(recipe)
+    alone = recipe.index(DOCS).search(QUERIES[:1], 10)
+    assert alone.returned.tolist() == [0]
 
 
 def test_patience_changes_no_identity_and_the_version_does():
@@ -441,6 +477,8 @@ def test_a_function_that_cannot_be_had_says_why(module, settings, said):
         ("[[('a', 1, 2)], []]", "is no pair of document id and score"),
         ("[['a', 'x'], []]", "1 documents that are not in the collection (x)"),
         ("[[], ['a', 'a']]", "stand twice in a ranking (q2 / a)"),
+        ("[{'a': 1.0}, {}]", "query q1: the function returned dict, which has no order: return a list"),
+        ("__import__('sys').exit(3)", "the function asked Python to end (sys.exit(3))"),
         ("[[('a', float('nan'))], []]", "query q1: a score is NaN"),
     ],
 )
@@ -450,6 +488,12 @@ def test_what_a_function_returns_wrongly_is_told(module, returned, said):
     with pytest.raises(BenchError) as raised:
         searched(Function(function="my_search:search"))
     assert said in str(raised.value)
+
+
+def test_a_module_that_ends_python_is_unavailable(module):
+    module.write_text("raise SystemExit(4)\n")
+    with pytest.raises(Unavailable, match="my_search cannot be imported: SystemExit: 4"):
+        Function(function="my_search:search").check(1)
 
 
 def test_a_function_stands_beside_ours_in_one_grid(module, in_folder):
@@ -511,6 +555,10 @@ def test_every_broken_line_of_a_run_is_told(tmp_path):
     path.write_text("\n")
     with pytest.raises(BenchError, match="it holds no hit"):
         read_hits(path)
+    false = tmp_path / "run.trec.gz"
+    false.write_text("q1 Q0 a 1 0.5 tag\n")
+    with pytest.raises(BenchError, match=r"run.trec.gz: cannot be read to its end: Not a gzipped file"):
+        RunFile(path=str(false)).index(DOCS)
 
 
 def test_a_run_is_named_by_what_it_holds(tmp_path):

@@ -95,6 +95,55 @@ def test_a_wrong_request_is_explained(in_folder):
         data(["check", "aurora", "collection.limt=3"])
 
 
+def test_what_a_verb_does_not_read_is_refused(tiny):
+    for words, told in {
+        "A": "'A' cannot be understood: a setting is given as key=value",
+        "--foo": "'--foo' cannot be understood",
+        "k=[": r"'k=\[' cannot be understood: brackets and quotes must be closed",
+        "retriever=bm25": "data check runs no system, so retriever changes nothing; it reads collection, split",
+        "bm25.k1=2": "data check runs no system, so bm25 changes nothing",
+        "k=0": "k is a whole number from 1",
+    }.items():
+        with pytest.raises(BenchError, match=told):
+            data(["check", str(tiny), words])
+    with pytest.raises(BenchError, match="data audit: it measures at k=5; leave out k="):
+        data(["audit", str(tiny), "k=3"])
+
+
+def test_a_check_is_made_at_the_k_that_are_asked_for_and_says_which_are_too_many(tiny):
+    told = list(check(str(tiny), ["k=[2,50]"]))
+    assert "- k=50 is more than its 12 documents" in told
+    assert [line.split()[0] for line in told if line.startswith("     ")] == ["k", "2"]
+    assert list(check(str(tiny), ["k=50"]))[-1] == "- k=50 is more than its 12 documents"
+
+
+@pytest.mark.parametrize("grade", ["0", None])
+def test_a_check_of_judgements_that_find_nothing_relevant_says_so(grade, tiny, recwarn):
+    (tiny / "qrels" / "parts.tsv").unlink()
+    rows = [line.split("\t") for line in (tiny / "qrels" / "test.tsv").read_text().splitlines()]
+    judged = [rows[0], *([query, doc, grade] for query, doc, _ in rows[1:] if grade)]
+    (tiny / "qrels" / "test.tsv").write_text("".join("\t".join(row) + "\n" for row in judged))
+
+    told = list(check(str(tiny), []))
+    ran = bench("retriever=bm25", f"collection.path={tiny}")
+
+    assert told[-1] == "- no query has a relevant document, so there is nothing to measure"
+    assert not any("nan" in line for line in told)
+    assert ran.code == (0 if grade else 1)
+    assert (
+        "there is nothing to measure" if grade else "failed: bm25 on tiny: there is no judgement"
+    ) in ran.err
+    assert "Traceback" not in ran.err
+    assert not recwarn.list
+
+
+def test_a_collection_with_a_blank_in_its_name_is_audited(tiny, monkeypatch):
+    monkeypatch.setattr(inspection, "pool", lambda: [["retriever=bm25"]])
+    tiny.rename(tiny.parent / "mi colección")
+
+    assert set(scores(list(audit("mi colección", [])))) == {"bm25"}
+
+
 def test_a_check_tells_each_oddity_once(tiny):
     corpus = tiny / "corpus.jsonl"
     first = json.loads(corpus.read_text().splitlines()[0])

@@ -7,7 +7,8 @@ import pytest
 from rich.console import Console
 
 from bench.grid_table import comparison
-from bench.marks import legend, marks
+from bench.marks import legend, marks, marks_of
+from bench.metrics import parse
 
 SETTLED = {
     f"{lens}{end}": 0.5
@@ -59,6 +60,19 @@ def test_a_cell_without_bounds_has_no_mark():
     assert marks({"ndcg": 0.5}, "ndcg") == ""
 
 
+def test_a_figure_of_an_open_group_of_equal_scores_is_marked():
+    row = {"tie_lowest": 0.5, "tie_highest": 0.5, "open_ties": 1, "judged": 1.0}
+    assert marks_of(parse("nDCG")[0], 0.5, row, digits=4) == "~"
+    assert marks_of(parse("nDCG")[0], 0.5, {**row, "open_ties": 0}, digits=4) == ""
+
+
+def test_recall_at_its_own_threshold_is_marked_as_recall_is():
+    row = {"low": 0.1, "high": 0.5, "judged": 0.9, "open_ties": 0}
+    assert marks_of(parse("R(rel=2)")[0], 0.5, row, digits=4) == ""
+    assert marks_of(parse("RBP")[0], 0.5, row, digits=4) == "?"
+    assert marks_of(parse("RBP")[0], 0.5, {**row, "judged": 1.0}, digits=4) == ""
+
+
 def test_the_line_below_speaks_only_of_marks_that_occur():
     assert legend("") is None
     assert legend("~").startswith("~ ")
@@ -78,12 +92,14 @@ def table(*cells) -> str:
 
 
 def test_figures_stand_in_line_whatever_is_behind_them():
-    shown = table(cell(system="one", mrr_tie_lowest=0.1), cell(system="two", mrr=0.7, mrr_high=0.9))
+    shown = table(
+        cell(system="one", mrr_tie_lowest=0.1), cell(system="two", mrr=0.7, mrr_high=0.9, judged=0.9)
+    )
     first, second = (line for line in shown.splitlines() if line.startswith((" one", " two")))
     assert first.rstrip().endswith("0.500 ~")
     assert second.rstrip().endswith("0.700*~?")
     assert first.rindex("0.500") == second.rindex("0.700")
-    assert shown.rstrip().splitlines()[-1].startswith("~ another order")
+    assert shown.rstrip().splitlines()[-1].startswith("* best; ~ another order")
 
 
 def test_a_table_without_marks_has_no_line_about_them():

@@ -316,7 +316,7 @@ class TestRepetitions:
     ):
         found = problems_of(read_run, file(content))
         assert found[1].strip() == said
-        assert "duplicates=keep-first" in found[2]
+        assert "--duplicates keep-first" in found[2]
 
     def test_keeping_the_first_counts_the_others(self, ranked):
         found, notes = ranked(RUN + "q1 Q0 b 3 9.5 tag\nq1 Q0 b 4 0.1 tag\n", duplicates="keep-first")

@@ -12,8 +12,10 @@ from hypothesis import strategies as st
 from tests.conftest import make_qrels, make_run
 
 from bench.evaluate import evaluate
+from bench.grid import LENSES
+from bench.ids import Ids
 from bench.metrics import MEASURES
-from bench.references import LENSES, chance, oracle, popular, references
+from bench.references import chance, oracle, popular, references
 
 MEASURED = [MEASURES[name] for name in LENSES]
 QRELS = st.dictionaries(
@@ -79,3 +81,25 @@ def test_the_means_are_over_the_queries_with_something_relevant():
     qrels = make_qrels({"q1": {"a": 1}, "q2": {"b": 0}})
     assert oracle(qrels, ks=[1])["recall", 1] == 1
     assert list(references(qrels, {}, documents=4, ks=[1])) == ["random", "popular", "oracle"]
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.dictionaries(st.sampled_from("abcdef"), st.sampled_from([-1, 0, 0.5, 1, 2]), min_size=1))
+def test_what_does_not_exist_is_found_by_nobody_and_counts_among_the_relevant(judged):
+    qrels, ks = make_qrels({"q": judged}), [1, 3, 7]
+    if max(judged.values()) < 1:
+        return
+    orders = {f"q{i}": order for i, order in enumerate(itertools.permutations("abcd"))}
+    run = make_run(orders, docs="abcdef")
+    found = evaluate(run, make_qrels(dict.fromkeys(orders, judged)), ks=ks, measures=MEASURED)
+    told = references(qrels, {}, documents=4, ks=ks, docs=Ids("abcd"))
+    for cell in itertools.product(LENSES, ks):
+        assert told["oracle"][cell] == pytest.approx(found.values[cell].max())
+        assert told["random"][cell] == pytest.approx(found.values[cell].mean())
+
+
+def test_what_does_not_exist_is_never_popular():
+    qrels = make_qrels({"q1": {"gone": 1, "a": 1}, "q2": {"gone": 1, "a": 1}})
+    assert popular(qrels, {}, ks=[1])["mrr", 1] == 1
+    assert popular(qrels, {}, ks=[1], docs=Ids("ab"))["recall", 1] == 0.5
+    assert popular(qrels, {}, ks=[1], docs=Ids("b"))["recall", 1] == 0

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench.resampling import Resamples, flips, need_codes, need_sums
+from bench.resampling import Resamples, flips, need_codes, need_sums, usual_number
 
 NEEDS = ["b", "a", "b", "c", "c", "c", "d"]
 OF_NEED = {"a": [1], "b": [0, 2], "c": [3, 4, 5], "d": [6]}
@@ -58,7 +58,7 @@ def test_what_is_not_drawn_is_out_of_bag_and_scored_there(resamples, values):
     means = resamples.out_of_bag_means(values[:, 1])
     for resample in range(200):
         left = sorted(set(range(7)) - set(drawn_queries(resamples, resample)))
-        out = [need for need, is_out in zip("abcd", resamples.out_of_bag[resample], strict=True) if is_out]
+        out = [need for need, is_out in zip("abcd", resamples.counts[resample] == 0, strict=True) if is_out]
         assert sorted(query for need in out for query in OF_NEED[need]) == left
         expected = values[left, 1].mean() if left else np.nan
         assert means[resample] == pytest.approx(expected, nan_ok=True)
@@ -116,3 +116,8 @@ def test_flips_are_signs_even_in_the_long_run_and_seeded():
     assert set(np.unique(signs)) == {-1, 1}
     assert abs(signs.mean()) < 4 / np.sqrt(signs.size)
     np.testing.assert_array_equal(signs, flips(50, count=2000, seed=4))
+
+
+@pytest.mark.parametrize(("needs", "usual"), [(1, 10_000), (2_000, 10_000), (4_000, 5_000), (20_000, 2_000)])
+def test_of_many_needs_there_are_fewer_resamples_for_all_who_ask(needs, usual):
+    assert usual_number(needs) == usual

@@ -103,6 +103,16 @@ def test_dense_ranks_by_cosine_over_the_vocabulary_of_the_documents():
     assert run.returned.tolist() == [4, 4]
 
 
+def test_queries_and_documents_of_other_lengths_are_told_apart():
+    class Changing(Table):
+        def embed_queries(self, texts):
+            return Vectors(np.ones((len(texts), 3), np.float32), np.zeros(len(texts), np.int32))
+
+    index = dense(embedder=Changing(vectors={"d": [1, 0]})).index([Doc(id="1", text="d")])
+    with pytest.raises(BenchError, match="gave queries vectors of 3 and documents vectors of 2"):
+        index.search([Query(id="q", text="q")], 1)
+
+
 def test_a_title_is_read_with_the_text():
     table = Table(vectors={"Title text": [1, 0], "q": [1, 0]})
     index = dense(embedder=table).index([Doc(id="1", title="Title", text="text")])
@@ -201,6 +211,24 @@ def test_sides_that_weigh_nothing_are_refused():
         hybrid(u=Side(retriever=dense(), weight=0))
     with pytest.raises(BenchError, match="at least one side"):
         hybrid()
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"sides": None}, "fusion.sides=None: sides by name"),
+        ({"sides": {"bm25": 5}}, "fusion.sides.bm25=5: a side needs a retriever of its own"),
+        (
+            {"sides": {"third": {"weight": 1}}},
+            r"\+fusion.sides.third={_target_: bench.retrievers.hybrid.Side",
+        ),
+        ({"sides": {"bm25": Side(retriever=5)}}, "fusion.sides.bm25.retriever=5: a retriever is needed"),
+        ({"sides": {"u": Side(retriever=dense())}, "fusion": 5}, "fusion.method=5: a part that fuses"),
+    ],
+)
+def test_what_is_no_side_and_no_fusion_is_named(settings, said):
+    with pytest.raises(BenchError, match=said):
+        Hybrid(**{"fusion": ReciprocalRank(), **settings})
 
 
 def composed(tmp_path, *overrides):

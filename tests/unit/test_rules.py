@@ -100,6 +100,7 @@ def test_rules_are_measures_or_columns_of_the_grid():
         (["--min", "nDGC@5=0.7"], "did you mean 'nDCG'?"),
         (["--max", "latency_p59_ms=5"], "there is no column 'latency_p59_ms'; did you mean 'latency_p9"),
         (["--max", "latency_p95_ms@x=5"], "'x' is no k"),
+        (["--max", "latency_p95_ms@0=50"], "a cut-off is at least 1"),
         (["--min", "P(rel=2)@5=0.7"], "P(rel=2) is not in the grid"),
         (["--min-lo", "index_bytes=5"], "index_bytes has no interval"),
         (

@@ -283,3 +283,15 @@ def test_a_request_has_the_four_lenses_at_four_cut_offs_unless_it_says_otherwise
     )
     assert [measure.at(k or 0) for measure, k in asked.rules.cells] == ["Rprec", "AP@100", "P@2", "P@5"]
     assert asked.form == "json"
+
+
+def test_equal_scores_at_the_end_of_the_stored_list_are_told_where_they_reach_into_k():
+    ranked = {"q0": {"d0": 3.0, "d1": 1.0, "d2": 1.0}, "q1": {"d3": 3.0, "d1": 2.0, "d2": 1.0}}
+    judged = {"q0": {"d0": 1}, "q1": {"d1": 1}}
+    found = scored(ranked, judged, "P@1", "P@2", "P@3", "Rprec")
+    rows = {row["measure"]: row["open_ties"] for row in found.measures.to_pylist()}
+    assert rows == {"P@1": 0, "P@2": 1, "P@3": 1, "Rprec": 1}
+    assert any(
+        note.startswith("run: 1 queries: equal scores at the end of the stored list") for note in found.notes
+    )
+    assert not any("equal scores at the end" in note for note in scored(ranked, judged, "P@1").notes)

@@ -83,6 +83,8 @@ def test_a_mistyped_capital_is_a_capital_and_an_accent_goes_with_its_letter():
             "¿usted tiene su tienda?",
             "¿vos tenés tu tienda?",
         ),
+        ("¿TENÉIS TIENDA?", "¿TIENES TIENDA?", "¿TIENE TIENDA?", "¿TENÉS TIENDA?"),
+        ("¿OS LO PAGO?", "¿TE LO PAGO?", "¿SE LO PAGO?", "¿TE LO PAGO?"),
         ("¿Vos sabés?", "¿Tú sabes?", "¿Usted sabe?", "¿Vos sabés?"),
         ("decidme, ¿sois de aquí?", "dime, ¿eres de aquí?", "dígame, ¿es de aquí?", "decime, ¿sos de aquí?"),
     ],
@@ -144,6 +146,18 @@ def test_a_stress_changes_texts_name_and_notes_and_nothing_else(stress):
     assert (after.docs, after.qrels) == (before.docs, before.qrels)
     assert [query.metadata for query in after.queries] == [query.metadata for query in before.queries]
     assert stressed(before, "none", language="spanish") is before
+
+
+@pytest.mark.parametrize("stress", STRESSES)
+def test_to_compose_letters_is_no_stress(stress):
+    apart = (
+        "I\u0301N 302"  # the letter and its accent apart, and nothing that a stress but no_accents changes
+    )
+    after = stressed(collection_of(apart), stress, language="spanish")
+
+    changed = stress == "no_accents"
+    assert (after.queries[0].text != apart) == changed
+    assert after.notes[-1] == f"stress={stress}: {int(changed)} of 1 questions are changed by it"
 
 
 def test_a_question_in_the_other_language_loses_the_stop_words_of_its_own():

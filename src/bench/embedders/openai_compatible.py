@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from bench.embedders import Vectors
 from bench.errors import BenchError, Unavailable, check_number, check_whole, missing_library
-from bench.patience import CHECK_SECONDS, NO_ANSWER, Reply, is_address, patiently
+from bench.patience import CHECK_SECONDS, LONGEST_SILENCE, NO_ANSWER, Reply, is_address, patiently
 
 try:
     import httpx2
@@ -71,7 +71,11 @@ class OpenAICompatible:
             raise BenchError("embedder.model is empty: give the model's name on the server")
         check_whole("embedder.batch_size", self.batch_size, least=1)
         check_whole("embedder.retries", self.retries, least=0)
-        check_number("embedder.timeout_seconds", self.timeout_seconds, above=True)
+        check_number("embedder.timeout_seconds", self.timeout_seconds, above=True, most=LONGEST_SILENCE)
+        for name in ("model", "query_prefix", "document_prefix", "key_env"):
+            given = getattr(self, name)
+            if not isinstance(given, str) and not (name == "key_env" and given is None):
+                raise BenchError(f"embedder.{name}={given!r}: a text, in quotes where it looks like a number")
         if self.dimensions is not None:
             check_whole("embedder.dimensions", self.dimensions, least=1)
 
@@ -134,9 +138,9 @@ class OpenAICompatible:
         answer = self._answer(texts)
         try:
             data = answer.json()["data"]
-            places = [item["index"] for item in data]
+            places = [_whole(item["index"]) for item in data]
             values = np.array([item["embedding"] for item in data], np.float32)
-        except (ValueError, KeyError, TypeError) as error:
+        except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
             raise BenchError(
                 f"{self._name} answered something else than a list of vectors ({_words(error)}): is it what "
                 f"stands before /embeddings?"
@@ -145,7 +149,7 @@ class OpenAICompatible:
             raise BenchError(
                 f"{self._name} answered {len(places)} vectors for {len(texts)} texts, or not one for each"
             )
-        if values.ndim != 2 or not np.isfinite(values).all():
+        if values.ndim != 2 or not values.shape[1] or not np.isfinite(values).all():
             raise BenchError(f"{self._name}: the vectors of {self.model} are not lists of finite numbers")
         if self.dimensions not in (None, values.shape[1]):
             raise BenchError(
@@ -214,6 +218,12 @@ def _remind(url: str, model: str, version: str) -> None:
         "embedder.version",
         *(model, url, version),
     )
+
+
+def _whole(index: object) -> int:
+    if type(index) is not int:
+        raise TypeError(f"an index is {index!r}, not a whole number")
+    return index
 
 
 def _is_bare_address(url: str) -> bool:

@@ -15,10 +15,7 @@ from bench.models import Model, check_computation, check_device, loading, torch_
 from bench.rerankers.pairs import PairScores
 
 ACTIVATIONS = ("none", "sigmoid")
-_INSTEAD = (
-    "reranker=overlap needs no model; cross_encoder.model also takes a folder, such as `bench train reranker` "
-    "writes"
-)
+_INSTEAD = "reranker=overlap needs no model; cross_encoder.model also takes a folder that holds one"
 
 
 @dataclass(frozen=True, kw_only=True)

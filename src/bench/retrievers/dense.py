@@ -54,11 +54,17 @@ class DenseIndex:
         self._embedder = embedder
         self._docs = docs
         self._index = index
+        self._length = documents.values.shape[1]
         self._facts = _cut("documents", documents)
 
     def search(self, queries: Sequence[Query], depth: int) -> Run:
-        """The `depth` documents of the highest cosine for each query."""
+        """The `depth` documents of the highest cosine for each query; BenchError where vectors differ in length."""
         vectors = self._embedder.embed_queries([query.text for query in queries])
+        if queries and vectors.values.shape[1] != self._length:
+            raise BenchError(
+                f"the embedder gave queries vectors of {vectors.values.shape[1]} and documents vectors of "
+                f"{self._length}: is it one model, of one version?"
+            )
         hits = self._index.search(normalised(vectors.values), depth)
         short = (hits.rows >= 0).sum(axis=1) < min(depth, len(self._docs))
         self._facts |= _cut("queries", vectors) | {"short_lists": int(short.sum())}

@@ -47,12 +47,16 @@ class Matching:
     def run(self, found: pa.Table, *, queries: tuple[str, ...], docs: Ids, depth: int) -> Matched:
         """The best `depth` of the hits (RANKINGS) of these queries; hits of other queries are a mistake.
 
-        BenchError where ids are unknown or stand twice and that is not allowed, or where a score is NaN.
+        BenchError where ids are unknown or stand twice and that is not allowed, where of several queries every hit
+        is unknown, so that nothing would be left of the system, or where a score is NaN.
         """
         rows = docs.rows(found["doc_id"])
         strangers = sorted(set(found["doc_id"].filter(pa.array(rows < 0)).to_pylist()))
         if strangers and self.unknown == "error":
             raise BenchError(self._strange(strangers, docs))
+        # A query alone (its latency is taken) may well have nothing known among its hits.
+        if strangers and len(queries) > 1 and not (rows >= 0).any():
+            raise BenchError(self._all_strange(strangers, docs))
         known = found.filter(pa.array(rows >= 0))
         query = pc.index_in(known["query_id"], value_set=pa.array(queries, pa.string())).to_numpy()
         pairs = query.astype(np.int64) * len(docs) + rows[rows >= 0]
@@ -70,13 +74,25 @@ class Matching:
         )
 
     def _strange(self, strangers: Sequence[str], docs: Ids) -> str:
+        return (
+            f"{self.group}: it found {self._unlike(strangers, docs)}; write the same ids in both, "
+            f"or set {self.group}.unknown=drop to leave such hits out"
+        )
+
+    def _all_strange(self, strangers: Sequence[str], docs: Ids) -> str:
+        return (
+            f"{self.group}.unknown=drop would leave nothing: all that it found are "
+            f"{self._unlike(strangers, docs)}; write the same ids in both"
+        )
+
+    @staticmethod
+    def _unlike(strangers: Sequence[str], docs: Ids) -> str:
         turned = [{unicodedata.normalize(form, one) for form in ("NFC", "NFD")} for one in strangers]
         alike = sum(bool((docs.rows(forms) >= 0).any()) for forms in turned)
         form = f"; {alike} of them differ only in Unicode form (NFC, NFD)" if alike else ""
         return (
-            f"{self.group}: it found {len(strangers)} documents that are not in the collection "
-            f"({listing(strangers)}), whose ids are like {listing(docs[:3])}{form}; write the same ids in both, "
-            f"or set {self.group}.unknown=drop to leave such hits out"
+            f"{len(strangers)} documents that are not in the collection ({listing(strangers)}), "
+            f"whose ids are like {listing(docs[:3])}{form}"
         )
 
     def _repeated(self, known: pa.Table, first: np.ndarray) -> str:

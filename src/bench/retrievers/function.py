@@ -103,7 +103,7 @@ class Function:
             found = operator.attrgetter(name)(importlib.import_module(module))
         except AttributeError as error:
             raise Unavailable(f"callable.function: {error}") from error
-        except Exception as error:  # whatever the module raises while it is imported
+        except (Exception, SystemExit) as error:  # whatever the module raises while it is imported
             raise Unavailable(
                 f"callable.function: {module} cannot be imported: {type(error).__name__}: {error}"
             ) from error
@@ -122,10 +122,7 @@ class FunctionIndex:
     def search(self, queries: Sequence[Query], depth: int) -> Run:
         """The best `depth` of what the function returns; BenchError where that is no ranking of documents."""
         texts = [query.text for query in queries]
-        answers = (
-            self._function(texts, depth) if self._batch else [self._function(text, depth) for text in texts]
-        )
-        answers = list(_iterable(answers, "the function"))
+        answers = list(_iterable(self._answers(texts, depth), "the function"))
         if len(answers) != len(queries):
             raise BenchError(
                 f"callable: the function returned {len(answers)} rankings for {len(queries)} queries; with "
@@ -138,6 +135,16 @@ class FunctionIndex:
         run, left_out = self._matching.run(found, queries=asked, docs=self._docs, depth=depth)
         self._facts = dict(left_out)
         return run
+
+    def _answers(self, texts: list[str], depth: int) -> Any:
+        try:
+            if self._batch:
+                return self._function(texts, depth)
+            return [self._function(text, depth) for text in texts]
+        except SystemExit as error:
+            raise BenchError(
+                f"callable: the function asked Python to end (sys.exit({error.code!r})): let it raise an error"
+            ) from error
 
     def facts(self) -> dict[str, object]:
         """How many hits were left out of the last search."""

@@ -7,21 +7,22 @@ import http.client
 import json
 import logging
 import os
-import string
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 import pyarrow as pa
 
 from bench.collection import Doc, Query
 from bench.errors import BenchError, Unavailable, check_number, check_one_of, check_whole
 from bench.ids import Ids
-from bench.patience import CHECK_SECONDS, NO_ANSWER, Reply, is_address, patiently
+from bench.patience import CHECK_SECONDS, LONGEST_SILENCE, NO_ANSWER, Reply, is_address, patiently
 from bench.retrievers import ids_of
 from bench.retrievers.foreign import RANKINGS, Matching
-from bench.retrievers.json_places import at, filled, filled_address, kind_of
+from bench.retrievers.headers import check_headers, filled_headers
+from bench.retrievers.json_places import at, check_pointer, filled, filled_address, kind_of
 from bench.runs import Run
 
 log = logging.getLogger(__name__)
@@ -41,8 +42,8 @@ class Http:
 
     What an address answers may change while its name does not: `version` is part of the identity and is to be
     changed then. A request that fails is made up to `retries` times more, after half a second and twice as long
-    each time, or what the server says in Retry-After; `timeout` is in seconds. Connections go straight to the
-    server, by no proxy.
+    each time, or what the server says in Retry-After. `timeout` is how many seconds the server may be silent:
+    an answer that drips in may take longer. Connections go straight to the server, by no proxy.
     """
 
     url: str
@@ -72,12 +73,13 @@ class Http:
             )
         if "{query}" not in self.url + json.dumps(self.body):
             raise BenchError("http: {query} stands neither in http.url nor in http.body")
-        for name in ("hits", "hit_id", "hit_score"):
-            pointer = getattr(self, name)
-            if pointer and not str(pointer).startswith("/"):
-                raise BenchError(f"http.{name}={pointer!r}: a JSON pointer, as /hits/0/_id")
+        check_pointer("http.hits", self.hits)
+        check_pointer("http.hit_id", self.hit_id)
+        if self.hit_score is not None:
+            check_pointer("http.hit_score", self.hit_score)
+        check_headers(self.headers)
         check_whole("http.retries", self.retries, least=0)
-        check_number("http.timeout", self.timeout, above=True)
+        check_number("http.timeout", self.timeout, above=True, most=LONGEST_SILENCE)
         self._matching()
 
     def identity(self) -> str:
@@ -102,18 +104,7 @@ class Http:
     def sent_headers(self) -> dict[str, str]:
         """The headers, with what the environment says."""
         sent = {"Accept": "application/json", "Content-Type": "application/json"}
-        for name, value in (self.headers or {}).items():
-            try:
-                sent[name] = string.Template(str(value)).substitute(os.environ)
-            except KeyError as error:
-                raise Unavailable(
-                    f"http.headers.{name}: the environment variable {error.args[0]} is not set"
-                ) from error
-            except ValueError as error:
-                raise BenchError(
-                    f"http.headers.{name}: $NAME is an environment variable, $$ a dollar"
-                ) from error
-        return sent
+        return sent | filled_headers(self.headers or {}, os.environ)
 
     def _parsed_body(self) -> Any:
         if self.body is None:
@@ -186,7 +177,9 @@ class Connection:
         address = urlsplit(recipe.url)
         kind = http.client.HTTPSConnection if address.scheme == "https" else http.client.HTTPConnection
         self._connection = kind(str(address.hostname), address.port, timeout=timeout)
-        self._target = (address.path or "/") + (f"?{address.query}" if address.query else "")
+        # A request line holds ASCII alone: what else is in a path goes as its bytes in UTF-8 (RFC 3987).
+        target = (address.path or "/") + (f"?{address.query}" if address.query else "")
+        self._target = re.sub(r"[^!-~]", lambda sign: quote(sign[0]), target)
 
     def ask(self, query: str, *, depth: int) -> bytes:
         """What the server answers to a query; Unavailable where it does not, however often it is asked."""
@@ -213,7 +206,8 @@ class Connection:
             self._connection.request(method, target, body, headers)
             response = self._connection.getresponse()
             answer = response.read()
-        except (OSError, http.client.HTTPException) as error:
+        # A name that no host can have is a UnicodeError.
+        except (OSError, http.client.HTTPException, UnicodeError) as error:
             self._connection.close()
             return Reply(NO_ANSWER, f"cannot be reached: {error or type(error).__name__}".encode())
         if response.status != 200:

@@ -34,6 +34,16 @@ class Hybrid:
     fusion: Fusion
 
     def __post_init__(self) -> None:
+        if not isinstance(self.sides, Mapping):
+            raise BenchError(
+                f"fusion.sides={self.sides!r}: sides by name, as conf/fusion/sides/bm25_dense.yaml has"
+            )
+        for name, side in self.sides.items():
+            _check_side(name, side)
+        if not callable(getattr(self.fusion, "fuse", None)):
+            raise BenchError(
+                f"fusion.method={self.fusion!r}: a part that fuses, which fusion=weighted and fusion=rrf bring along"
+            )
         if not any(side.weight > 0 for side in self.sides.values()):
             raise BenchError("fusion.sides: at least one side with a weight above 0 is needed")
         for name in self.sides:
@@ -78,3 +88,15 @@ class HybridIndex:
         """Close every side."""
         for index in self._indexes.values():
             index.close()
+
+
+def _check_side(name: str, side: object) -> None:
+    if not isinstance(side, Side):
+        raise BenchError(
+            f"fusion.sides.{name}={side!r}: a side needs a retriever of its own: "
+            f"+fusion.sides.{name}={{_target_: {Side.__module__}.Side, retriever: …}}"
+        )
+    if not callable(getattr(side.retriever, "index", None)):
+        raise BenchError(
+            f"fusion.sides.{name}.retriever={side.retriever!r}: a retriever is needed, by the _target_ of its class"
+        )

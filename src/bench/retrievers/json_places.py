@@ -35,6 +35,12 @@ def filled_address(template: str, *, query: str, depth: int) -> str:
     return PLACES.sub(lambda place: values[place[1]], template)
 
 
+def check_pointer(setting: str, pointer: object) -> None:
+    """BenchError, naming the setting, unless it is a JSON pointer; the empty one is the whole."""
+    if not isinstance(pointer, str) or (pointer and not pointer.startswith("/")):
+        raise BenchError(f"{setting}={pointer!r}: a JSON pointer, as /hits/0/_id")
+
+
 def at(value: Any, pointer: str) -> Any:
     """What a JSON pointer (RFC 6901) leads to; BenchError says where it ends."""
     for token in pointer.split("/")[1:]:

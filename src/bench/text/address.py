@@ -125,6 +125,8 @@ def readdressed(text: str, address: str) -> str:
 
 
 def _like(word: str, other: str) -> str:
+    if word.isupper():
+        return other.upper()
     return other.capitalize() if word[:1].isupper() else other
 
 
