@@ -438,14 +438,21 @@ def test_the_measure_shown_is_the_one_in_the_code():
 # The commands.
 
 
-def commands() -> list[tuple[str, str]]:
+LONG = ("data audit", "+experiment=bm25_parameters", "+experiment=stress")
+"""Commands that take more than a few seconds: ten systems are run, or many jobs planned."""
+
+
+def commands() -> list[object]:
     """Every `python -m bench ...` of README and docs, with the page it stands on."""
     found = []
     for page in (ROOT / "README.md", *DOCS):
         text = page.read_text(encoding="utf-8").replace("\\\n", " ")
         for line in re.findall(r"python -m bench\b([^\n`]*)", text):
             found.append((page.name, re.split(r"\s+#|\s{3,}", line)[0].strip()))
-    return list(dict.fromkeys(found))
+    return [
+        pytest.param(*one, marks=pytest.mark.slow) if one[1].startswith(LONG) else one
+        for one in dict.fromkeys(found)
+    ]
 
 
 HUB = r"hub|not installed"

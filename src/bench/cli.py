@@ -47,8 +47,7 @@ Verbs:
   similarity  how alike the rankings of the systems are:  python -m bench similarity outputs/default
 
 Any setting of conf/ can be given as key=value (python -m bench --cfg job shows them all).
-Exit codes: 0 done, 1 a cell failed, 2 asked wrongly (then nothing has been written), or a file that
-cannot be read or written.
+Exit codes: 0 done, 1 a cell failed or a disk did, 2 asked wrongly (then nothing has been written).
 """
 
 
@@ -68,7 +67,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 0
     except OSError as error:
         print(f"bench: {error}", file=sys.stderr)
-        return 2
+        return 1
 
 
 def _answer(arguments: list[str]) -> int:

@@ -91,7 +91,7 @@ class _Shown:
         """Over how many queries the means are, and how many they leave out."""
         counts = {int(row["queries"]) for row in self.at}
         told = f"{min(counts)} queries" if len(counts) == 1 else f"{min(counts)} to {max(counts)} queries"
-        nothing = max(int(row["no_relevant"]) for row in self.at)
+        nothing = max(int(row.get("no_relevant") or 0) for row in self.at)
         return f"{told} ({nothing} more have nothing to find)" if nothing else told
 
     @property

@@ -17,8 +17,8 @@ from bench.measure import MEASURES as MEASURES
 from bench.measure import Level, Range, measure
 from bench.measure import parse as parse
 
-STEEPEST = 60
-"""On a scale of more grades a gain of 2^g - 1 says nothing but which the top grade is: there it is not defined."""
+STEEPEST = 1000
+"""On a scale of more grades a gain of 2^g - 1 is beyond double precision: there it is not defined."""
 
 
 @measure("P", divides_by_k=True)

@@ -230,11 +230,8 @@ def test_documents_and_queries_without_an_id_are_refused_and_do_not_meet(lacking
         lines.write("q\t\t1\n")
     with pytest.raises(BenchError) as raised:
         BeirFolder(path=str(folder)).load()
-    for said in (
-        "corpus.jsonl:5: it has no _id",
-        "queries.jsonl:2: it has no _id",
-        "test.tsv:3: no corpus-id",
-    ):
+    told = "its _id true is no text" if lacking.get("_id") is True else "it has no _id"
+    for said in (f"corpus.jsonl:5: {told}", f"queries.jsonl:2: {told}", "test.tsv:3: no corpus-id"):
         assert said in str(raised.value)
 
 

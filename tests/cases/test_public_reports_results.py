@@ -105,7 +105,7 @@ def test_a_table_of_results_on_two_states_of_the_judgements_is_refused(in_folder
 
     assert answer.code == 2
     assert answer.out == ""
-    assert "the judgements of tiny are others in outputs/before than in outputs/after" in answer.err
+    assert "are others in outputs/before than in outputs/after" in answer.err
 
 
 # What cannot change a ranking, each with its reason, so that nothing else is left out of an identity.

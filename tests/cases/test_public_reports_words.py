@@ -209,7 +209,7 @@ def test_a_decomposed_text_is_the_composed_one_to_every_part_that_reads_words(te
     composed, decomposed = (collection_of({"a": written_so}) for written_so in (text, apart))
     assert composed.doc_tokens.tolist() == decomposed.doc_tokens.tolist()
     assert any(
-        "say the same but for case and marks: a, b" in line
+        "say the same but for case and blanks: a, b" in line
         for line in findings(collection_of({"a": text, "b": apart}))
     )
 
