@@ -7,7 +7,7 @@ import os
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ from filelock import FileLock
 from bench.collection import Collection, Doc
 from bench.errors import BenchError
 from bench.identity import digest
-from bench.loading import parts_tsv, qrels_tsv
+from bench.loading import BeirFolder, parts_tsv, qrels_tsv
 from bench.runs import Run
 
 OUTPUTS = Path("outputs")
@@ -127,6 +127,18 @@ def write_text(text: str) -> Writer:
 def write_json(value: Any) -> Writer:
     """Write a value as JSON."""
     return lambda path: path.write_text(_pretty(value))
+
+
+def kept_collection(folder: Path, manifest: Mapping[str, Any]) -> Collection:
+    """What `keep_collection` kept of a job's collection: queries, judgements and those documents.
+
+    The digest of its corpus is that of the whole.
+    """
+    path = folder / "collections" / str(manifest["state"])
+    loader = BeirFolder(
+        path=str(path), name=manifest["collection"], unknown="keep", max_grade=manifest["max_grade"]
+    )
+    return replace(loader.load(), notes=(), whole_corpus=manifest["digests"]["corpus"])
 
 
 def keep_collection(folder: Path, collection: Collection, docs: Iterable[str]) -> None:

@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from bench.artifacts import JobFolder
 from bench.bounds import Bounds, bounds_at
+from bench.encoding import positions
 from bench.errors import BenchError
 from bench.gains import Array
 from bench.grid import LENSES
@@ -60,7 +60,7 @@ class Judged:
 
     def per_query(self, values: pa.Table) -> pa.Table:
         """The values of the job's queries with their bounds."""
-        position = _positions(values["query_id"], pa.array(self.queries, pa.string()))
+        position = positions(values["query_id"], pa.array(self.queries, pa.string()))
         ks = values["k"].fill_null(0).to_numpy()
         for name in LENSES:
             known = values[name].is_valid().to_numpy() & (position >= 0)
@@ -143,7 +143,7 @@ def _stored(path: Path) -> pa.Table:
 def _run(table: pa.Table, qrels: Qrels, docs: Ids) -> Run:
     """The rankings of the judged queries over a vocabulary; their scores are those of their ranks."""
     judged_queries = pa.array(qrels.judged_queries, pa.string())
-    query = _codes(table["query_id"], lambda ids: _positions(ids, judged_queries))
+    query = _codes(table["query_id"], lambda ids: positions(ids, judged_queries))
     row = _codes(table["doc_id"], docs.rows)
     place = table["rank"].to_numpy() - 1
     known = query >= 0
@@ -161,13 +161,6 @@ def _codes(ids: pa.ChunkedArray, number: Callable[[pa.Array], Codes]) -> Codes:
 
 def _whole(ids: pa.ChunkedArray) -> pa.DictionaryArray:
     return ids.combine_chunks()
-
-
-def _positions(ids: pa.Array | pa.ChunkedArray, known: pa.Array) -> Codes:
-    """Where each id stands among the known ones, -1 where it does not."""
-    return np.asarray(
-        pc.index_in(ids, value_set=known).fill_null(-1).to_numpy(zero_copy_only=False), np.int32
-    )
 
 
 def _with(table: pa.Table, name: str, values: Sequence[float | None] | Array) -> pa.Table:

@@ -11,10 +11,9 @@ from typing import Any
 import pandas as pd
 import pyarrow as pa
 
-from bench.artifacts import JobFolder
+from bench.artifacts import JobFolder, kept_collection
 from bench.collection import Collection
 from bench.errors import BenchError
-from bench.reopen import kept
 from bench.runs import Run
 
 
@@ -43,7 +42,7 @@ class Kept:
     def collection(self) -> Collection:
         """The collection as the jobs had it, with those of its documents that a run or a judgement names."""
         _, manifest = next(iter(self.jobs.values()))
-        return kept(manifest, self.folder)
+        return kept_collection(self.folder, manifest)
 
     @property
     def documents(self) -> int:

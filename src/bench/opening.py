@@ -12,13 +12,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from bench.artifacts import JobFolder
+from bench.artifacts import JobFolder, kept_collection
 from bench.collection import Collection
 from bench.errors import BenchError, did_you_mean, listing
 from bench.grid import GRID, PER_QUERY, read_table
 from bench.identity import digest
 from bench.ids import Ids
-from bench.loading import BeirFolder
 from bench.merge import finished
 from bench.panel import Panel
 from bench.runs import Run
@@ -181,7 +180,7 @@ def _opened(
     }
     if missing := [label for label in labels.values() if label not in named]:
         raise BenchError(f"{folder}: the jobs of {listing(missing)} are gone; run its command again")
-    collection = _collection(folder, next(iter(named.values()))[1])
+    collection = kept_collection(folder, next(iter(named.values()))[1])
     failed = _reasons(of_seed)
     outdated = sum(one["collection"] == name and one["digests"] != state for _, one in jobs)
     here = pc.and_(pc.equal(values["collection"], name), pc.equal(values["seed"], chosen))
@@ -213,14 +212,6 @@ def _job_id(manifest: Row, seed: int) -> str:
     digests = manifest["digests"]
     state = (manifest["collection"], digests["corpus"], digests["queries"])
     return digest(manifest["identity"], *state, str(seed), length=12)
-
-
-def _collection(folder: Path, manifest: Row) -> Collection:
-    """The copy of the collection that was kept beside the runs."""
-    path = folder / "collections" / str(manifest["state"])
-    return BeirFolder(
-        path=str(path), name=manifest["collection"], unknown="keep", max_grade=manifest.get("max_grade")
-    ).load()
 
 
 def _reasons(rows: Sequence[Row]) -> dict[str, str]:

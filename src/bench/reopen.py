@@ -1,11 +1,10 @@
-"""The collection of finished jobs, opened again: where it came from, or what was kept of it beside the runs."""
+"""The collection of finished jobs, opened again where it came from, or on other judgements."""
 
 from __future__ import annotations
 
 import dataclasses
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from hydra.errors import HydraException
@@ -16,7 +15,7 @@ from bench.collection import Collection
 from bench.config import compose_config, explained
 from bench.errors import BenchError, listing
 from bench.job import collection_of
-from bench.loading import BeirFolder, Collections
+from bench.loading import Collections
 from bench.qrels import Qrels, open_parts
 
 _CHOOSES = re.compile(r"[+~]*(collection|split|stress|experiment)\b")
@@ -37,19 +36,6 @@ def reopened(manifest: Mapping[str, Any]) -> Collection:
     if collection.name != manifest["collection"]:
         raise BenchError(f"the collection that lies there now is called {collection.name}")
     return collection
-
-
-def kept(manifest: Mapping[str, Any], folder: Path) -> Collection:
-    """The queries and judgements of the job's collection, and those of its documents that `folder` has kept.
-
-    The digest of its corpus is that of the whole.
-    """
-    path = folder / "collections" / str(manifest["state"])
-    loader = BeirFolder(
-        path=str(path), name=manifest["collection"], unknown="keep", max_grade=manifest["max_grade"]
-    )
-    collection = loader.load()
-    return dataclasses.replace(collection, notes=(), whole_corpus=manifest["digests"]["corpus"])
 
 
 def rejudged(collection: Collection, qrels: Qrels) -> Collection:

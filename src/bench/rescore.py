@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from bench import timing
 from bench.api import Results
-from bench.artifacts import JobFolder, as_old, keep_collection, state_digest, write_table
+from bench.artifacts import JobFolder, as_old, keep_collection, kept_collection, state_digest, write_table
 from bench.cells import DECIDED, Cells
 from bench.collection import Collection
 from bench.errors import BenchError, listing
@@ -23,7 +23,7 @@ from bench.grid import MetricGrid
 from bench.merge import finished, merge
 from bench.metrics import MEASURES
 from bench.qrels import Qrels
-from bench.reopen import choice, kept, rejudged, reopened
+from bench.reopen import choice, rejudged, reopened
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,7 +111,7 @@ def _opened(folder: Path, manifest: Mapping[str, Any], qrels: Qrels | None) -> C
                 f"{folder} is scored on the judgements of {manifest['collection']}, which cannot be opened again "
                 f"({error}); give judgements by --qrels FILE"
             ) from error
-        collection = kept(manifest, folder)
+        collection = kept_collection(folder, manifest)
         moved = (f"not where it was ({error}); scored with the queries and documents kept in {folder}",)
     if qrels is None:
         return collection
