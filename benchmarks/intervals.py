@@ -6,8 +6,8 @@ import numpy as np
 import scipy.stats
 from clock import seconds
 
-from bench.intervals import mean_interval, mean_intervals
-from bench.resampling import Resamples
+from bench.statistics.intervals import mean_interval, mean_intervals
+from bench.statistics.resampling import Resamples
 
 RESAMPLES, QUERIES, CELLS = 10_000, 1_000, 100
 

@@ -21,23 +21,23 @@ import pyarrow.parquet as pq
 import pytest
 
 from bench import scores as tidy
-from bench.bounds import bounds
 from bench.budget import chunks_within, evaluate_within, tokens_by_place
 from bench.catalogue import SHOWN
 from bench.cli import VERBS, main
 from bench.config import options_of
 from bench.evaluate import evaluate
-from bench.gate_request import request as gate_request
 from bench.grid import GRID, MEASURE_COLUMNS, PER_QUERY, SCHEMA_VERSION, Column, counts_own
-from bench.intervals import BOOTSTRAP_FROM, FEW, FEWEST
 from bench.judging import BOUNDED
 from bench.metrics import MEASURES, parse
-from bench.resampling import RESAMPLES
 from bench.similarity import overlap, rbo
+from bench.statistics.intervals import BOOTSTRAP_FROM, FEW, FEWEST
+from bench.statistics.resampling import RESAMPLES
+from bench.statistics.verdicts import EPSILON
 from bench.ties import ties
 from bench.timing import TIMINGS
-from bench.verdicts import EPSILON
-from bench.world import World
+from bench.unjudged.bounds import bounds
+from bench.unjudged.world import World
+from bench.verbs.gate_request import request as gate_request
 from tests.conftest import TINY, make_qrels, make_run, ranking_of
 
 ROOT = Path(__file__).parents[1]

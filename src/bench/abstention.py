@@ -14,11 +14,11 @@ import numpy.typing as npt
 from scipy.special import expit, logit, ndtri, stdtrit
 
 from bench.gains import Array
-from bench.intervals import FEWEST, LEVEL
 from bench.join import aligned
 from bench.qrels import Qrels
-from bench.resampling import need_codes
 from bench.runs import Run
+from bench.statistics.intervals import FEWEST, LEVEL
+from bench.statistics.resampling import need_codes
 
 FOLDS = 5
 """A threshold is chosen on four fifths of the needs and tried on the last."""

@@ -15,8 +15,8 @@ from bench.evaluate import evaluate
 from bench.judgements import Judgement, qrels_of
 from bench.metrics import MEASURES
 from bench.qrels import Qrels
-from bench.resampling import Resamples
 from bench.runs import Run
+from bench.statistics.resampling import Resamples
 
 MEASURE, K = "ndcg", 5
 

@@ -13,11 +13,11 @@ from bench.budget import evaluate_within
 from bench.collection import Collection
 from bench.evaluate import Evaluation, evaluate
 from bench.grid import LENSES, MEASURE_COLUMNS, counts_own, per_query_table
-from bench.intervals import mean_intervals
 from bench.measure import Measure
 from bench.metrics import MEASURES
-from bench.resampling import Resamples
 from bench.runs import Run
+from bench.statistics.intervals import mean_intervals
+from bench.statistics.resampling import Resamples
 from bench.ties import Ties, ties
 
 COUNTS = ("queries", "no_relevant", "unanswered", "judged_queries", "unjudged_queries")

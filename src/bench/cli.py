@@ -145,23 +145,23 @@ def _days(arguments: list[str]) -> float:
 
 
 def _data(arguments: list[str]) -> int:
-    from bench.inspection import data
+    from bench.verbs.data import data
 
     print(data(arguments))
     return 0
 
 
 def _evaluate(arguments: list[str]) -> int:
-    from bench.evaluate_request import request
+    from bench.verbs.evaluate_request import request
 
     asked = request(arguments)
     if asked.folder is not None:
-        from bench.scoring import rescored
         from bench.tables import told
+        from bench.verbs.evaluate import rescored
 
         return told(rescored(asked))
-    from bench.score_tables import told as scores_told
-    from bench.scoring import scored
+    from bench.tables.scores import told as scores_told
+    from bench.verbs.evaluate import scored
 
     return scores_told(
         scored(asked), form=asked.form, output=asked.output, per_query=asked.per_query, beside=asked.beside
@@ -169,25 +169,25 @@ def _evaluate(arguments: list[str]) -> int:
 
 
 def _compare(arguments: list[str]) -> int:
-    from bench.compare_request import request
-    from bench.compare_tables import told
-    from bench.comparing import compared
+    from bench.tables.compare import told
+    from bench.verbs.compare import compared
+    from bench.verbs.compare_request import request
 
     asked = request(arguments)
     return told(compared(asked), form=asked.form, output=asked.output)
 
 
 def _gate(arguments: list[str]) -> int:
-    from bench.gate_request import request
-    from bench.gate_tables import told
-    from bench.gating import gated
+    from bench.tables.gate import told
+    from bench.verbs.gate import gated
+    from bench.verbs.gate_request import request
 
     asked = request(arguments)
     return told(gated(asked), junit=asked.junit, markdown=asked.markdown)
 
 
 def _selftest(arguments: list[str]) -> int:
-    from bench.selftest import selftest
+    from bench.verbs.selftest import selftest
 
     found = selftest(arguments)
     print("\n".join(found.lines()))
@@ -195,16 +195,16 @@ def _selftest(arguments: list[str]) -> int:
 
 
 def _abstention(arguments: list[str]) -> int:
-    from bench.run_tables import abstention_tables
     from bench.tables import shown
+    from bench.tables.runs import abstention_tables
 
     shown(abstention_tables(_loaded("abstention", arguments).kept))
     return 0
 
 
 def _similarity(arguments: list[str]) -> int:
-    from bench.run_tables import similarity_tables
     from bench.tables import shown
+    from bench.tables.runs import similarity_tables
 
     shown(similarity_tables(_loaded("similarity", arguments).kept))
     return 0

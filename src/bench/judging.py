@@ -18,7 +18,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from bench.artifacts import JobFolder
-from bench.bounds import Bounds, bounds_at
 from bench.encoding import positions
 from bench.errors import BenchError
 from bench.gains import Array
@@ -28,7 +27,8 @@ from bench.metrics import MEASURES
 from bench.qrels import Qrels
 from bench.reading import read_qrels
 from bench.runs import Run
-from bench.world import World
+from bench.unjudged.bounds import Bounds, bounds_at
+from bench.unjudged.world import World
 
 Codes = npt.NDArray[np.int32]
 

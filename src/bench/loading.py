@@ -15,11 +15,11 @@ from bench.collection import Collection, Doc, Query
 from bench.errors import BenchError, listing
 from bench.lines import Problems, content, existing, lines, plain, rows
 from bench.odd_texts import odd_texts
-from bench.pairs import Pairs
 from bench.qrels import Qrels, open_parts
-from bench.reading_text import careful_pairs
-from bench.repetitions import without_conflicts
-from bench.text_forms import BEIR_QRELS
+from bench.reading.columns import careful_pairs
+from bench.reading.forms import BEIR_QRELS
+from bench.reading.pairs import Pairs
+from bench.reading.repetitions import without_conflicts
 
 Item = TypeVar("Item", Doc, Query)
 _POLICIES = ("error", "keep", "drop")

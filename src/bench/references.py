@@ -19,8 +19,8 @@ from bench.ids import Ids
 from bench.join import join
 from bench.metrics import MEASURES, dcg
 from bench.qrels import Qrels
-from bench.resampling import need_codes
 from bench.runs import Run
+from bench.statistics.resampling import need_codes
 
 Reference = Mapping[tuple[str, int], float]
 """The mean by lens and k."""

@@ -9,8 +9,8 @@ import pyarrow.parquet as pq
 from bench import timing
 from bench.artifacts import JobFolder, write_table
 from bench.grid import MetricGrid
-from bench.intervals import percentile_intervals
-from bench.resampling import Resamples
+from bench.statistics.intervals import percentile_intervals
+from bench.statistics.resampling import Resamples
 
 RESAMPLES = 2_000
 """Fewer than for the measures: the time of a call is not known to a fraction of a percent anyway."""

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from tests.cases.everything import each_measure, evaluated
 
-from bench.best import best_set
-from bench.significance import benjamini_hochberg, holm, paired_test
+from bench.statistics.best import best_set
+from bench.statistics.significance import benjamini_hochberg, holm, paired_test
 
 
 def alone(count):

@@ -8,8 +8,8 @@ import pytest
 from tests.cli.program import bench, copy_of_tiny, grid, on
 
 import bench as package
-from bench.inspection import loaded
 from bench.references import references
+from bench.verbs.data import loaded
 
 
 @pytest.fixture(autouse=True)

@@ -416,7 +416,7 @@ class TestSelftest:
         assert "leaves out 1 judged queries" in answer.out
 
     def test_a_difference_beyond_rounding_is_told_with_exit_code_1(self, monkeypatch):
-        monkeypatch.setattr("bench.selftest.TOLERANCE", 0.0)
+        monkeypatch.setattr("bench.verbs.selftest.TOLERANCE", 0.0)
         answer = bench("selftest", on=())
         assert answer.code == 1
         assert "differs" in answer.out

@@ -7,9 +7,9 @@ import pytest
 import scipy.stats
 from tests.conftest import make_qrels
 
-from bench.advice import advised_k, deciding_measure
-from bench.resampling import Resamples
-from bench.verdicts import evidence, verdict
+from bench.statistics.advice import advised_k, deciding_measure
+from bench.statistics.resampling import Resamples
+from bench.statistics.verdicts import evidence, verdict
 
 
 def alone(count: int) -> Resamples:

@@ -6,8 +6,8 @@ import argparse
 
 import pytest
 
-from bench.arguments import Arguments, names, whole_numbers
 from bench.errors import BenchError
+from bench.verbs.arguments import Arguments, names, whole_numbers
 
 
 def arguments():

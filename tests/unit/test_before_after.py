@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from tests.unit.test_overview import FIRST, LAST, MIXED, NDCG, SWEEP, made
 
-from bench.before_after import BeforeAfter, before_after
 from bench.errors import BenchError
 from bench.metrics import MEASURES
+from bench.statistics.before_after import BeforeAfter, before_after
 
 RECALL, RR = MEASURES["recall"], MEASURES["mrr"]
 

@@ -7,9 +7,9 @@ import itertools
 import numpy as np
 import pytest
 
-from bench.best import best_set, best_share, shared_values, winner_score
-from bench.resampling import Resamples, flips
-from bench.significance import holm, paired_test
+from bench.statistics.best import best_set, best_share, shared_values, winner_score
+from bench.statistics.resampling import Resamples, flips
+from bench.statistics.significance import holm, paired_test
 
 
 def alone(count: int) -> list[str]:

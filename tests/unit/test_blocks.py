@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bench.blocks import Line, Rows, as_markdown, cut, tell
+from bench.tables.blocks import Line, Rows, as_markdown, cut, tell
 
 TABLE = Rows(("system", "nDCG@5", "verdict"), [("bm25|[b]x[/b]", "0.522", "worse"), ("(random)", "0.030", "")],
              words=1, faint=frozenset({1}))  # fmt: skip

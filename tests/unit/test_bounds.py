@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from tests.conftest import make_qrels, make_run
 
-from bench.bounds import Bounds, bounds, difference_bounds
 from bench.gains import Gains
 from bench.metrics import MEASURES, parse
-from bench.world import World
+from bench.unjudged.bounds import Bounds, bounds, difference_bounds
+from bench.unjudged.world import World
 
 NAMES = ("P", "R", "RR", "nDCG", "P(rel=2)", "R(rel=2)", "RR(rel=2)")
 EVERY = [parse(name)[0] for name in NAMES]
@@ -126,7 +126,7 @@ def test_unjudged_documents_below_k_lower_recall_and_those_within_raise_it():
 
 def test_a_pool_too_large_to_mark_is_the_same_world(monkeypatch):
     case = Case(3)
-    monkeypatch.setattr("bench.world.MARKED", 0)
+    monkeypatch.setattr("bench.unjudged.world.MARKED", 0)
     again = World.of_pool(case.runs, case.qrels)
     assert again.keys.tolist() == case.world.keys.tolist()
     assert again.unjudged.tolist() == case.world.unjudged.tolist()
@@ -212,7 +212,7 @@ def test_a_scale_cut_at_the_grades_given_has_the_bounds_of_one_cut_at_whole_grad
     world = World.of_pool([run, other], qrels, max_grade=15)
     one, two = world.standing(run), world.standing(other)
     whole = [difference_bounds(MEASURES["ndcg"], one, two, k) for k in (1, 3, 5)]
-    monkeypatch.setattr("bench.bounds.MOST_LAYERS", 8)
+    monkeypatch.setattr("bench.unjudged.bounds.MOST_LAYERS", 8)
     given = [difference_bounds(MEASURES["ndcg"], one, two, k) for k in (1, 3, 5)]
     for before, after in zip(whole, given, strict=True):
         assert before is not None and after is not None

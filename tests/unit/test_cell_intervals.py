@@ -10,9 +10,9 @@ from tests.conftest import make_qrels, make_run
 
 from bench.cells import Cells
 from bench.collection import Collection, Doc, Query
-from bench.intervals import mean_interval
 from bench.metrics import MEASURES
-from bench.resampling import Resamples
+from bench.statistics.intervals import mean_interval
+from bench.statistics.resampling import Resamples
 
 DOCS = [f"d{i}" for i in range(6)]
 

@@ -9,18 +9,18 @@ import pyarrow as pa
 import pytest
 from tests.conftest import make_run
 
-from bench.change import FELL, ROSE, STAYED, p_text
-from bench.comparison import Comparison, compare, hand_on_the_same
 from bench.errors import BenchError
 from bench.grid import per_query_table
-from bench.intervals import difference_interval
 from bench.metrics import MEASURES
-from bench.moved import moved
-from bench.panel import Panel
-from bench.power import power
-from bench.resampling import Resamples
-from bench.significance import benjamini_hochberg, holm, paired_test
-from bench.standings import standings
+from bench.statistics.change import FELL, ROSE, STAYED, p_text
+from bench.statistics.comparison import Comparison, compare, hand_on_the_same
+from bench.statistics.intervals import difference_interval
+from bench.statistics.moved import moved
+from bench.statistics.panel import Panel
+from bench.statistics.power import power
+from bench.statistics.resampling import Resamples
+from bench.statistics.significance import benjamini_hochberg, holm, paired_test
+from bench.statistics.standings import standings
 
 NDCG, RECALL, PRECISION, MRR = (MEASURES[name] for name in ("ndcg", "recall", "precision", "mrr"))
 

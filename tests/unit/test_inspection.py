@@ -8,9 +8,9 @@ import re
 import pytest
 from tests.cli.program import bench, copy_of_tiny
 
-from bench import inspection
 from bench.errors import BenchError
-from bench.inspection import audit, check, data, loaded, pool
+from bench.verbs import data as inspection
+from bench.verbs.data import audit, check, data, loaded, pool
 
 POOL = (
     ["retriever=bm25"],

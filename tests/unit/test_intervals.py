@@ -10,7 +10,7 @@ import scipy.stats
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench.intervals import (
+from bench.statistics.intervals import (
     difference_interval,
     difference_intervals,
     lower_bound,
@@ -18,7 +18,7 @@ from bench.intervals import (
     mean_intervals,
     percentile_intervals,
 )
-from bench.resampling import Resamples
+from bench.statistics.resampling import Resamples
 
 
 def alone(count: int, resamples: int = 2000) -> Resamples:

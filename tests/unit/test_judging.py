@@ -12,14 +12,14 @@ from tests.conftest import TINY
 
 from bench import judging
 from bench.artifacts import JobFolder
-from bench.bounds import bounds
 from bench.cli import main
 from bench.grid import GRID
 from bench.loading import BeirFolder
 from bench.merge import merge
 from bench.metrics import MEASURES
 from bench.ties import ties
-from bench.world import World
+from bench.unjudged.bounds import bounds
+from bench.unjudged.world import World
 
 FOLDER = Path("outputs/j")
 COMMAND = (

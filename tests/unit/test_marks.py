@@ -6,9 +6,9 @@ import pandas as pd
 import pytest
 from rich.console import Console
 
-from bench.grid_table import comparison
-from bench.marks import legend, marks, marks_of
 from bench.metrics import parse
+from bench.tables.grid import comparison
+from bench.tables.marks import legend, marks, marks_of
 
 SETTLED = {
     f"{lens}{end}": 0.5

@@ -7,10 +7,10 @@ import pytest
 from tests.conftest import make_qrels, make_run
 from tests.unit.test_bounds import EVERY, Case
 
-from bench.bounds import difference_bounds
 from bench.metrics import MEASURES
-from bench.narrowing import label_next
-from bench.world import World
+from bench.unjudged.bounds import difference_bounds
+from bench.unjudged.narrowing import label_next
+from bench.unjudged.world import World
 
 
 def narrowed_by_judging(case: Case, measure, k: int) -> dict[tuple[str, str], float]:

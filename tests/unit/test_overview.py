@@ -12,12 +12,12 @@ from bench.collection import Collection, Doc, Query
 from bench.errors import BenchError
 from bench.evaluate import evaluate
 from bench.metrics import MEASURES
-from bench.overview import Overview, overview
-from bench.panel import Panel
-from bench.rankings import Rankings
-from bench.resampling import Resamples
-from bench.significance import benjamini_hochberg, paired_tests
-from bench.verdicts import verdict
+from bench.statistics.overview import Overview, overview
+from bench.statistics.panel import Panel
+from bench.statistics.rankings import Rankings
+from bench.statistics.resampling import Resamples
+from bench.statistics.significance import benjamini_hochberg, paired_tests
+from bench.statistics.verdicts import verdict
 
 NDCG = MEASURES["ndcg"]
 DOCS = [f"d{i}" for i in range(6)]

@@ -7,7 +7,7 @@ import pytest
 
 from bench.errors import BenchError
 from bench.metrics import MEASURES
-from bench.panel import Panel
+from bench.statistics.panel import Panel
 
 NDCG = MEASURES["ndcg"]
 

@@ -10,8 +10,8 @@ import scipy.stats
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bench.power import SIMULATED_BELOW, power
-from bench.significance import paired_test, paired_tests
+from bench.statistics.power import SIMULATED_BELOW, power
+from bench.statistics.significance import paired_test, paired_tests
 
 
 def alone(count: int) -> list[str]:

@@ -21,11 +21,11 @@ from bench.errors import BenchError
 from bench.evaluate import evaluate
 from bench.lines import Problems, plain
 from bench.metrics import MEASURES
-from bench.oddities import differing_in_form
-from bench.pairs import HITS, JUDGEMENTS
 from bench.reading import read_hits, read_qrels, read_run
-from bench.reading_text import careful_pairs, pairs_by_line, quick_pairs
-from bench.text_forms import form_of
+from bench.reading.columns import careful_pairs, pairs_by_line, quick_pairs
+from bench.reading.forms import form_of
+from bench.reading.oddities import differing_in_form
+from bench.reading.pairs import HITS, JUDGEMENTS
 
 NIST = COLLECTIONS / "trec_eval_tests" / "test"
 
@@ -703,7 +703,7 @@ def test_one_odd_line_makes_no_difference_to_the_others(fragments, kind, size):
     form = form_of(text, Path("file"), kind, Problems())
     in_blocks, by_line = Problems(), Problems()
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("bench.reading_text.BLOCK", size)
+        patched.setattr("bench.reading.columns.BLOCK", size)
         found = careful_pairs(text, Path("file"), form, in_blocks)
     expected, comments = pairs_by_line(text, Path("file"), form, by_line)
     assert in_blocks.found == by_line.found

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench.resampling import Resamples, flips, need_codes, need_sums, usual_number
+from bench.statistics.resampling import Resamples, flips, need_codes, need_sums, usual_number
 
 NEEDS = ["b", "a", "b", "c", "c", "c", "d"]
 OF_NEED = {"a": [1], "b": [0, 2], "c": [3, 4, 5], "d": [6]}
@@ -88,7 +88,7 @@ def test_means_scatter_as_the_standard_error_says():
 def test_blocks_change_nothing(monkeypatch, values):
     whole = Resamples.of(NEEDS, resamples=50)
     expected = whole.means(values), whole.percentiles(values[:, 1], [50])
-    monkeypatch.setattr("bench.resampling._BLOCK", 12)
+    monkeypatch.setattr("bench.statistics.resampling._BLOCK", 12)
     np.testing.assert_allclose(whole.means(values), expected[0], atol=1e-15)
     np.testing.assert_allclose(whole.percentiles(values[:, 1], [50]), expected[1], atol=1e-15)
     assert (Resamples.of(NEEDS, resamples=50).counts.sum(axis=1) == 4).all()

@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bench.errors import BenchError
-from bench.gate_request import request
 from bench.metrics import MEASURES
-from bench.resampling import Resamples
-from bench.rules import BREACH, PASS, UNDECIDED, Gate, Outcome, Rule, against_limit, no_worse
-from bench.verdicts import evidence
+from bench.statistics.resampling import Resamples
+from bench.statistics.rules import BREACH, PASS, UNDECIDED, Gate, Outcome, Rule, against_limit, no_worse
+from bench.statistics.verdicts import evidence
+from bench.verbs.gate_request import request
 
 NDCG = MEASURES["ndcg"]
 LOSS = Rule("no-worse-than", "ndcg", NDCG, 5, 0.02)

@@ -14,10 +14,10 @@ from tests.conftest import make_qrels, make_run
 
 from bench.errors import BenchError
 from bench.evaluate import evaluate
-from bench.evaluate_request import request
 from bench.metrics import MEASURES, parse
-from bench.score_tables import as_json, tables, told
 from bench.scores import Rules, score
+from bench.tables.scores import as_json, tables, told
+from bench.verbs.evaluate_request import request
 
 docs = st.sampled_from([f"d{i}" for i in range(8)])
 queries = st.sampled_from([f"q{i}" for i in range(5)])

@@ -13,7 +13,14 @@ import scipy.stats
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench.significance import EXACT, benjamini_hochberg, flips_for, holm, paired_test, paired_tests
+from bench.statistics.significance import (
+    EXACT,
+    benjamini_hochberg,
+    flips_for,
+    holm,
+    paired_test,
+    paired_tests,
+)
 
 
 def alone(count: int) -> list[str]:

@@ -11,7 +11,7 @@ from tests.conftest import make_qrels, make_run, ranking_of
 
 from bench.evaluate import evaluate
 from bench.metrics import MEASURES
-from bench.trec_eval import as_trec_eval
+from bench.scores.trec_eval import as_trec_eval
 
 NAMES = {
     "precision": "P_5",

@@ -1,0 +1,1 @@
+"""What the documents that nobody has judged could change."""
