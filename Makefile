@@ -1,6 +1,7 @@
 # make demo      run the main job on Aurora (makes the environment first)
 # make test      run the tests (makes the environment first); test-all takes the slow ones along
 # make check     formatter, linter and type checker
+# make reranker  train the reranker that comes along, again, from data/training
 # make benchmark speed and memory beside other tools
 
 PYTHON ?= python3
@@ -12,7 +13,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: setup demo test test-all check benchmark clean
+.PHONY: setup demo test test-all check reranker benchmark clean
 setup: $(READY)
 
 $(READY): pyproject.toml
@@ -43,9 +44,13 @@ test-all: setup
 check: setup
 	$(BIN)/ruff format --check . && $(BIN)/ruff check . && $(BIN)/mypy
 
+reranker: setup
+	$(BIN)/python -m bench train reranker collection=training train.within=company train.parts=20
+
 benchmark: setup
 	$(BIN)/python benchmarks/run.py
 	$(BIN)/python benchmarks/intervals.py
+	$(BIN)/python benchmarks/rerankers.py
 
 clean:
 	rm -rf $(VENV) outputs/*/

@@ -10,10 +10,10 @@ import numpy as np
 ROUNDS = 5
 
 
-def seconds(*tasks: Callable[[], object]) -> list[float]:
+def seconds(*tasks: Callable[[], object], rounds: int = ROUNDS) -> list[float]:
     """The median time of each task, taken in turn so that a slow moment of the machine hits all alike."""
     times: list[list[float]] = [[] for _ in tasks]
-    for _ in range(ROUNDS):
+    for _ in range(rounds):
         for task, taken in zip(tasks, times, strict=True):
             started = time.perf_counter()
             task()

@@ -8,7 +8,7 @@ from pathlib import Path
 from bench.config import GROUPS, conf_folder
 from bench.errors import BenchError, did_you_mean
 
-SHOWN = ("collection", *GROUPS, "timing", "experiment")
+SHOWN = ("collection", *GROUPS, "timing", "tracking", "train", "experiment")
 
 
 def catalogue(groups: Sequence[str]) -> str:

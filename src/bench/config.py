@@ -17,7 +17,7 @@ from bench.overrides import misread, understood
 PACKAGE = Path(__file__).parent
 CHECKOUT = PACKAGE.parent.parent
 GROUPS = (
-    "analyzer", "embedder", "store", "bm25", "cross_encoder", "fusion",
+    "analyzer", "embedder", "store", "bm25", "cross_encoder", "late_interaction", "endpoint", "fusion",
     "http", "callable", "run_file", "retriever", "reranker",
 )  # fmt: skip
 """The groups that a system is made of."""
@@ -121,7 +121,9 @@ def known_keys(cfg: DictConfig) -> list[str]:
 
 def _options(overrides: Sequence[str]) -> list[str]:
     """Those of the overrides that choose one of our options."""
-    return [word for word in overrides if (conf_folder() / f"{word.replace('=', '/')}.yaml").is_file()]
+    return [
+        word for word in overrides if (conf_folder() / f"{word.lstrip('+').replace('=', '/')}.yaml").is_file()
+    ]
 
 
 def _no_setting(key: str, known: Sequence[str]) -> BenchError:

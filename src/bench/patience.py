@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import functools
+import logging
 import time
 from collections.abc import Callable
 from typing import Generic, NamedTuple, TypeVar
 from urllib.parse import urlsplit
+
+log = logging.getLogger(__name__)
 
 FIRST_WAIT, LONGEST_WAIT = 0.5, 60.0
 """Seconds before a request is made a second time, and the most before any."""
@@ -62,6 +66,17 @@ def is_address(url: object) -> bool:
         )
     except ValueError:
         return False
+
+
+@functools.cache
+def remind(kept: str, *, version: str, setting: str) -> None:
+    """Say it once: figures of an address, and the name of a model, look current long after they are."""
+    log.warning(
+        "%s are kept as version %s: where it has changed, set another %s or fresh=true",
+        kept,
+        version,
+        setting,
+    )
 
 
 def pause(seconds: float) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 
 from rich.console import Console
@@ -64,6 +64,51 @@ def spinning(what: str) -> Iterator[None]:
     ) as bar:
         bar.add_task(what, total=None)
         yield
+
+
+Tell = Callable[[str, int, int, str], None]
+"""Hears a stage, how many of how many steps of it are done, and what more there is to say."""
+
+
+@contextmanager
+def telling() -> Iterator[Tell]:
+    """One bar that is told how far a long work is; without a terminal, a line at every tenth of a stage."""
+    if not sys.stderr.isatty():
+        yield _lines()
+        return
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[more]}"),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=_console(), transient=True) as bar:
+        task = bar.add_task("", total=None, more="")
+        stage = ""
+
+        def tell(name: str, done: int, of: int, more: str) -> None:
+            nonlocal stage
+            if name != stage:
+                bar.reset(task, description=name, total=of, more=more)
+                stage = name
+            bar.update(task, completed=done, total=of, more=more)
+
+        yield tell
+
+
+def _lines() -> Tell:
+    told: dict[str, int] = {}
+
+    def tell(name: str, done: int, of: int, more: str) -> None:
+        tenth = 10 * done // max(1, of)
+        if told.get(name) != tenth or ", " in more:
+            told[name] = tenth
+            print(f"{name} {done}/{of} {more}".rstrip(), file=sys.stderr, flush=True)
+
+    return tell
 
 
 def _console() -> Console:

@@ -67,6 +67,18 @@ class Clock:
         self._since = now
 
 
+class Stopwatch:
+    """Runs from the moment it is made."""
+
+    def __init__(self) -> None:
+        self._since = time.perf_counter()
+
+    @property
+    def seconds(self) -> float:
+        """How long it has run."""
+        return time.perf_counter() - self._since
+
+
 class Timed:
     """A part around whose methods the clock runs (see STAGE_OF); in all else it is the part it wraps."""
 

@@ -73,10 +73,10 @@ def embeddings(asked: dict) -> dict:
 
 
 @contextmanager
-def serving() -> Iterator[Served]:
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Answering)
-    served = Served(f"http://127.0.0.1:{server.server_port}/v1")
-    server.RequestHandlerClass = type("Handler", (Answering,), {"served": served})
+def serving(answering: type[Answering] = Answering, *, path: str = "/v1") -> Iterator[Served]:
+    server = ThreadingHTTPServer(("127.0.0.1", 0), answering)
+    served = Served(f"http://127.0.0.1:{server.server_port}{path}")
+    server.RequestHandlerClass = type("Handler", (answering,), {"served": served})
     threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
     try:
         yield served

@@ -16,9 +16,10 @@ from tokenizers import Tokenizer, models, pre_tokenizers
 
 os.environ["HF_HUB_OFFLINE"] = "1"
 
-from bench.embedders.e5_small import E5Small, e5_small_folder
+from bench.embedders.e5_small import E5Small
 from bench.embedders.sentence_transformer import SentenceTransformerEmbedder
 from bench.errors import BenchError, Unavailable
+from bench.packaged.e5_small import e5_small_folder
 
 CONF = Path(__file__).parents[2] / "conf" / "embedder"
 TEXTS = [

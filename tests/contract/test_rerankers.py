@@ -4,13 +4,19 @@ The cross-encoder is a real one, of two layers and 32 dimensions, with weights d
 """
 
 import itertools
+import json
+import os
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 from hydra import compose, initialize_config_dir
 from hydra.utils import instantiate
+from tests.contract.rerank_server import reranking
+from tests.encoder import write_cross_encoder
 
 from bench.collection import Collection, Doc, Query
 from bench.errors import BenchError
@@ -36,45 +42,22 @@ SPECIAL = 3  # [CLS] query [SEP] document [SEP]
 @pytest.fixture(scope="module")
 def tiny(tmp_path_factory):
     """The folder of a cross-encoder that reads 64 tokens, a word a token."""
-    import torch
-    from tokenizers import Tokenizer, models, pre_tokenizers, processors
-    from transformers import BertConfig, BertForSequenceClassification, PreTrainedTokenizerFast
+    return write_cross_encoder(tmp_path_factory.mktemp("models") / "tiny", WORDS)
 
-    vocabulary = {word: i for i, word in enumerate(["[PAD]", "[UNK]", "[CLS]", "[SEP]", *WORDS])}
-    tokenizer = Tokenizer(models.WordLevel(vocabulary, unk_token="[UNK]"))
-    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
-    tokenizer.post_processor = processors.TemplateProcessing(
-        single="[CLS] $A [SEP]",
-        pair="[CLS] $A [SEP] $B:1 [SEP]:1",
-        special_tokens=[("[CLS]", 2), ("[SEP]", 3)],
-    )
-    folder = tmp_path_factory.mktemp("models") / "tiny"
-    PreTrainedTokenizerFast(
-        tokenizer_object=tokenizer,
-        model_max_length=64,
-        pad_token="[PAD]",
-        unk_token="[UNK]",
-        cls_token="[CLS]",
-        sep_token="[SEP]",
-    ).save_pretrained(folder)
-    torch.manual_seed(7)
-    config = BertConfig(
-        vocab_size=len(vocabulary),
-        hidden_size=32,
-        num_hidden_layers=2,
-        num_attention_heads=2,
-        intermediate_size=64,
-        max_position_embeddings=64,
-        num_labels=1,
-        initializer_range=0.5,  # the usual 0.02 scores every pair alike
-    )
-    BertForSequenceClassification(config).save_pretrained(folder)
-    return folder
+
+@pytest.fixture(scope="module", autouse=True)
+def served():
+    """A rerank server, whose address stands in the environment."""
+    with pytest.MonkeyPatch.context() as patch, reranking() as served:
+        patch.setenv("NO_PROXY", "127.0.0.1")
+        patch.setenv("RERANK_SERVER", served.url)
+        yield served
 
 
 PRIMARY = f"""
 hydra: {{searchpath: ['file://{CONF}']}}
-defaults: [_self_, analyzer: plain, cross_encoder: default, reranker: none]
+defaults:
+  [_self_, analyzer: plain, cross_encoder: default, late_interaction: default, endpoint: default, reranker: none]
 rerank_depth: 50
 """
 
@@ -82,7 +65,12 @@ rerank_depth: 50
 def made(reranker, tiny, *overrides):
     (tiny.parent / "primary.yaml").write_text(PRIMARY)
     with initialize_config_dir(str(tiny.parent), version_base="1.3"):
-        settings = [f"reranker={reranker}", f"cross_encoder.model={tiny}", *overrides]
+        # The same folder is a transformer with vectors of tokens, too.
+        models = [f"{group}.model={tiny}" for group in ("cross_encoder", "late_interaction")]
+        settings = [f"reranker={reranker}", *models, "cross_encoder.interpolate=0", *overrides]
+        if reranker == "endpoint":
+            pytest.importorskip("httpx2", reason="the extra http is not installed")
+            settings += [f"endpoint.url={os.environ['RERANK_SERVER']}", "endpoint.model=tiny"]
         return instantiate(compose("primary", overrides=settings).reranker, _convert_="all")
 
 
@@ -160,7 +148,7 @@ def pairs():
 
 def test_scores_do_not_depend_on_the_size_of_a_batch(tiny):
     one, many = (
-        CrossEncoderScorer(model=str(tiny), batch_size=size).score(*pairs()).values for size in (1, 32)
+        CrossEncoderScorer(model=str(tiny), batch_tokens=size).score(*pairs()).values for size in (1, 320)
     )
     assert np.abs(one - many).max() < 1e-5
     assert np.ptp(many) > 0.1
@@ -235,11 +223,12 @@ def test_half_precision_is_near_and_makes_no_ties(tiny):
 def test_the_same_folder_elsewhere_is_the_same_model_and_other_settings_are_not(tiny, tmp_path):
     here = CrossEncoderScorer(model=str(tiny))
     elsewhere = shutil.copytree(tiny, tmp_path / "under another name")
-    assert identity(CrossEncoderScorer(model=str(elsewhere), batch_size=1, device="cpu")) == identity(here)
+    assert identity(CrossEncoderScorer(model=str(elsewhere), batch_tokens=1, device="cpu")) == identity(here)
     for setting in (
         {"max_length": 64},
         {"dtype": "bfloat16"},
         {"activation": "sigmoid"},
+        {"backend": "onnx"},
         {"trust_remote_code": True},
     ):
         assert identity(CrossEncoderScorer(model=str(tiny), **setting)) != identity(here)
@@ -272,3 +261,91 @@ def test_a_model_of_several_scores_is_refused(tiny, tmp_path):
     several.save_pretrained(folder)
     with pytest.raises(BenchError, match=r"cross_encoder.model=\S*three gives 3 scores a pair"):
         CrossEncoderScorer(model=str(folder)).score(["plazo"], ["plazo"])
+
+
+@pytest.fixture
+def cache(tmp_path, monkeypatch):
+    """A user's cache of its own, where written models go."""
+    for library in ("onnx", "onnxruntime"):
+        pytest.importorskip(library, reason="the extra onnx is not installed")
+    monkeypatch.setenv("BENCH_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+def by_library(folder, queries, documents):
+    """The logits of the library's own predict, the longest text cut where it cuts it."""
+    import torch
+    from sentence_transformers import CrossEncoder
+
+    model = CrossEncoder(str(folder), device="cpu", activation_fn=torch.nn.Identity())
+    return model.predict(list(zip(queries, documents, strict=True)), batch_size=32)
+
+
+@pytest.mark.parametrize("backend", ["torch", "onnx"])
+@pytest.mark.parametrize("batch_tokens", [1, 40, 4096])
+def test_scores_are_those_of_the_library_however_pairs_are_put_together(tiny, cache, backend, batch_tokens):
+    documents = [*DOCS, "", "tienda", " ".join(["tienda"] * 50), "Palabras que nadie conoce"]
+    queries = ["plazo de devolución", "garantía"] * len(documents)
+    scores = CrossEncoderScorer(model=str(tiny), backend=backend, batch_tokens=batch_tokens).score(
+        queries, documents * 2
+    )
+    assert np.abs(scores.values - by_library(tiny, queries, documents * 2)).max() < 1e-5
+    assert np.ptp(scores.values) > 0.1
+    assert not scores.cut.any()
+
+
+def test_both_backends_cut_alike(tiny, cache):
+    queries, documents = ["plazo"] * 2, [" ".join(["tienda"] * 900), "el plazo"]
+    by_torch, by_onnx = (
+        CrossEncoderScorer(model=str(tiny), backend=name, max_length=16).score(queries, documents)
+        for name in ("torch", "onnx")
+    )
+    assert by_torch.values == pytest.approx(by_onnx.values, abs=1e-5)
+    assert by_torch.cut.tolist() == by_onnx.cut.tolist() == [SPECIAL + 1 + 900 - 16, 0]
+
+
+@pytest.mark.parametrize("side", ["left", "right"])
+def test_a_model_that_wants_its_padding_or_its_cut_on_one_side_gets_it_there(tiny, tmp_path, side):
+    folder = shutil.copytree(tiny, tmp_path / "sided")
+    told = json.loads((folder / "tokenizer_config.json").read_text())
+    told |= {"padding_side": side, "truncation_side": side}
+    (folder / "tokenizer_config.json").write_text(json.dumps(told))
+    long = "garantía " * 30 + "tienda " * 200
+    documents = [long, "el plazo", "el envío gratis de un euros"]
+    scores = CrossEncoderScorer(model=str(folder)).score(["plazo"] * 3, documents)
+    assert np.abs(scores.values - by_library(folder, ["plazo"] * 3, documents)).max() < 1e-5
+
+
+def test_a_model_with_a_prompt_of_its_own_is_prepared_by_the_library(tiny, tmp_path, cache):
+    from sentence_transformers import CrossEncoder
+
+    folder = tmp_path / "prompted"
+    CrossEncoder(str(tiny), prompts={"own": "tienda "}, default_prompt_name="own").save_pretrained(
+        str(folder)
+    )
+    queries, documents = pairs()
+    prompted, plain = (
+        CrossEncoderScorer(model=str(model)).score(queries, documents) for model in (folder, tiny)
+    )
+    assert np.abs(prompted.values - by_library(folder, queries, documents)).max() < 1e-5
+    assert np.abs(prompted.values - plain.values).max() > 1e-3
+    with pytest.raises(
+        BenchError, match=r"cannot be written as ONNX, as more than .*cross_encoder.backend=torch"
+    ):
+        CrossEncoderScorer(model=str(folder), backend="onnx").score(queries, documents)
+
+
+def test_once_written_a_cross_encoder_needs_no_torch(tiny, cache):
+    def scored():
+        script = (
+            "import sys; from bench.rerankers.cross_encoder import CrossEncoderScorer as S; "
+            f"v = S(model={str(tiny)!r}, backend='onnx').score(['plazo'], ['el plazo']).values; "
+            "print({'torch', 'transformers', 'onnx'} & set(sys.modules), v[0])"
+        )
+        done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+        return done.stdout.split()
+
+    before = CrossEncoderScorer(model=str(tiny), backend="onnx").score(["plazo"], ["el plazo"]).values[0]
+    loaded, value = scored()
+    assert loaded == "set()"
+    assert float(value) == pytest.approx(before, abs=1e-6)

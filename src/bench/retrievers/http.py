@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import functools
 import http.client
 import json
-import logging
 import os
 import re
 from collections.abc import Mapping, Sequence
@@ -18,14 +16,12 @@ import pyarrow as pa
 from bench.collection import Doc, Query
 from bench.errors import BenchError, Unavailable, check_number, check_one_of, check_whole
 from bench.ids import Ids
-from bench.patience import CHECK_SECONDS, LONGEST_SILENCE, NO_ANSWER, Reply, is_address, patiently
+from bench.patience import CHECK_SECONDS, LONGEST_SILENCE, NO_ANSWER, Reply, is_address, patiently, remind
 from bench.retrievers import ids_of
 from bench.retrievers.foreign import RANKINGS, Matching
 from bench.retrievers.headers import check_headers, filled_headers
 from bench.retrievers.json_places import at, check_pointer, filled, filled_address, kind_of
 from bench.runs import Run
-
-log = logging.getLogger(__name__)
 
 METHODS = ("GET", "POST")
 
@@ -95,7 +91,7 @@ class Http:
             connection.probe()
         finally:
             connection.close()
-        _remind(self.url, self.version)
+        remind(f"the answers of {self.url}", version=self.version, setting="http.version")
 
     def index(self, docs: Sequence[Doc]) -> HttpIndex:
         """The search, ready to be asked; its documents are where it keeps them."""
@@ -230,13 +226,3 @@ def _number(value: object) -> float:
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         return float(value)
     raise BenchError(f"the score of a hit is {kind_of(value)}, not a number")
-
-
-@functools.cache
-def _remind(url: str, version: str) -> None:
-    """Say it once: figures of an address look current long after they are."""
-    log.warning(
-        "the answers of %s are kept as version %s: where it has changed, set another http.version or fresh=true",
-        url,
-        version,
-    )
