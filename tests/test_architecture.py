@@ -19,26 +19,67 @@ PURE = (
     "gains", "measure", "metrics", "join", "evaluate", "ties", "unjudged", "statistics", "fusion", "across",
     "audit", "cells", "scores", "budget", "references", "similarity", "abstention",
 )  # fmt: skip
-FAMILIES = ("text", "embedders", "stores", "retrievers", "rerankers", "models", "model_folders", "patience")
+FAMILIES = (
+    "text",
+    "embedders",
+    "stores",
+    "retrievers",
+    "rerankers",
+    "models",
+    "backends",
+    "onnx_export",
+    "packaged",
+    "model_folders",
+    "patience",
+    "servers",
+)
 DOING = (
     "timing", "cache", "cached", "artifacts", "output", "merge", "judging", "samples", "overrides", "config",
-    "labels", "checks", "stress", "job", "pipeline", "record", "latency", "sweep", "progress", "provenance", "api",
-    "verbs", "reopen", "settings", "kept",
+    "labels", "checks", "stress", "job", "pipeline", "training", "record", "latency", "sweep", "progress",
+    "provenance", "api", "verbs", "reopen", "settings", "kept", "tracking",
 )  # fmt: skip
-TELLING = ("tables", "catalogue")
-TOP = ("cli", "__main__", "__init__")
+TELLING = ("tables", "report", "catalogue")
+TOP = ("cli", "notebook", "__main__", "__init__")
 
 ALLOWED: dict[str, set[str]] = {
     **{name: {*VALUES} for name in VALUES},
     **{name: {*VALUES, *PURE} for name in PURE},
     "models": {"errors", "identity", "model_folders"},
     "model_folders": {"errors", "identity"},
+    "backends": {"errors", "models", "onnx_export"},
+    "onnx_export": {"errors", "identity", "model_folders"},
+    "packaged": {"errors", "model_folders", "packaged"},
     "patience": set(),
+    "servers": {"errors", "patience"},
     "text": {*VALUES, "text"},
-    "embedders": {"errors", "identity", "models", "model_folders", "patience", "embedders"},
+    "embedders": {
+        "errors",
+        "identity",
+        "models",
+        "backends",
+        "onnx_export",
+        "packaged",
+        "model_folders",
+        "patience",
+        "servers",
+        "embedders",
+    },
     "stores": {"errors", "identity", "stores"},
     "retrievers": {*VALUES, "fusion", "text", "patience", "embedders", "stores", "retrievers"},
-    "rerankers": {*VALUES, "fusion", "text", "models", "rerankers"},
+    "rerankers": {
+        *VALUES,
+        "fusion",
+        "text",
+        "models",
+        "backends",
+        "onnx_export",
+        "packaged",
+        "model_folders",
+        "patience",
+        "servers",
+        "embedders",
+        "rerankers",
+    },
     **{name: {*VALUES, *PURE, *FAMILIES, *DOING} for name in DOING},
     **{name: {*VALUES, *PURE, "artifacts", "output", *TELLING} for name in TELLING if name != "catalogue"},
     "catalogue": {"errors", "config"},
@@ -154,4 +195,5 @@ def test_tables_open_where_no_model_library_is_loaded(tmp_path):
 
 def test_folders_are_compared_and_held_to_rules_without_hydra_and_models(tmp_path):
     modules = "bench.verbs.compare, bench.tables.compare, bench.verbs.gate, bench.tables.gate"
+    modules += ", bench.verbs.report, bench.verbs.report_request, bench.report.told"
     assert not loaded(f"import {modules}", cwd=tmp_path) & {*HEAVY, "hydra"}

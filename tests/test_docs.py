@@ -35,9 +35,11 @@ from bench.statistics.resampling import RESAMPLES
 from bench.statistics.verdicts import EPSILON
 from bench.ties import ties
 from bench.timing import TIMINGS
+from bench.training.mining import plan
 from bench.unjudged.bounds import bounds
 from bench.unjudged.world import World
 from bench.verbs.gate_request import request as gate_request
+from bench.verbs.train_request import request as train_request
 from tests.conftest import TINY, make_qrels, make_run, ranking_of
 
 ROOT = Path(__file__).parents[1]
@@ -465,6 +467,11 @@ def test_every_command_can_be_given(page, command, in_examples, capsys):
     if arguments and arguments[0] == "gate":
         # Its answer is a matter of figures, and those of the tiny collection are none to speak of.
         assert gate_request(arguments[1:]).rules
+        return
+    if arguments and arguments[0] == "train":
+        # What is trained takes long; tests/cli/test_train.py does it with a small encoder.
+        if "--help" not in arguments:
+            assert plan(train_request(arguments[1:]).overrides).collection.queries
         return
     if arguments and arguments[0] in VERBS and arguments[0] != "run":
         arguments = [str(TINY / "qrels" / "test.tsv") if word == "qrels.tsv" else word for word in arguments]

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from bench.api import Results
+    from bench.notebook import Results
 
 __all__ = ["load", "run"]
 
@@ -13,12 +14,13 @@ __all__ = ["load", "run"]
 def run(*overrides: str) -> Results:
     """What `python -m bench` does with these overrides; returns the results of the jobs it asked for."""
     from bench.api import run as run_jobs
+    from bench.notebook import shown
 
-    return run_jobs(*overrides)
+    return shown(run_jobs(*overrides))
 
 
-def load(folder: str) -> Results:
+def load(folder: str | Path) -> Results:
     """The results under a folder of outputs/."""
-    from bench.api import load as load_results
+    from bench.notebook import load as load_results
 
     return load_results(folder)

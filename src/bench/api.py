@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -32,6 +32,7 @@ from bench.loading import Collections
 from bench.overrides import understood
 from bench.pipeline import run_job
 from bench.sweep import Planned, outcome
+from bench.tracking import track
 
 
 @dataclass(frozen=True)
@@ -49,6 +50,8 @@ class Results:
     """What a dry run would have done, None where it was none."""
     planned: tuple[Planned, ...] = ()
     """The jobs of the command that made it, each with the folder in which it stands."""
+    form: str = "table"
+    """In which it is told: `table` or `json`."""
 
     @cached_property
     def grid(self) -> pd.DataFrame:
@@ -140,7 +143,13 @@ def run(*overrides: str) -> Results:
         for job in jobs
         for k, budget in (*((k, None) for k in job.ks), *((None, budget) for budget in job.budgets))
     )
-    return Results(sweep.folder, asked, sweep.left_out, sweep.notes, sweep.dry, tuple(sweep.planned))
+    found = Results(
+        sweep.folder, asked, sweep.left_out, sweep.notes, sweep.dry, tuple(sweep.planned), form=sweep.form
+    )
+    if sweep.dry is not None:
+        return found
+    cells = pd.concat([found.grid, found.budgets]) if len(found.budgets) else found.grid
+    return replace(found, notes=(*found.notes, *track(cells, sweep.tracker, folder=sweep.folder)))
 
 
 def task(cfg: DictConfig) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bench.errors import BenchError, did_you_mean
@@ -24,7 +25,8 @@ precision, recall, MRR and nDCG at every k, with latency, to Parquet.
   python -m bench collection=beir collection.path=DIR     your own: corpus.jsonl, queries.jsonl, qrels/test.tsv
 
   retriever   what searches: bm25, faiss, dense (any store=), hybrid (fusion.sides)
-  reranker    what reorders the first rerank_depth=50 candidates: none, overlap, cross_encoder
+  reranker    what reorders the first rerank_depth=50 candidates: none, overlap, late_interaction, cross_encoder,
+              endpoint
   k           how many chunks go to the model: a number or a list
   budget      beside k, as many chunks as have so many tokens: budget=[500,1000]
   depth       how many candidates are stored (100)
@@ -40,7 +42,9 @@ Verbs:
   evaluate    score rankings of any system, or stored runs on other judgements:  python -m bench evaluate --help
   compare     which system may be the best, which k, which reranker; or before and after, tested:
                                                           python -m bench compare outputs/default --baseline bm25
+  report      what a folder shows, as one HTML page, tables for papers, plots:  python -m bench report --help
   gate        hold a system to rules, for a build server: python -m bench gate --help
+  train       a reranker from a collection's judgements:  python -m bench train reranker --help
   selftest    every measure that trec_eval has too, beside it, on your files:   python -m bench selftest --help
   abstention  how well scores tell questions that have an answer from those that have none:
                                                           python -m bench abstention outputs/default
@@ -93,7 +97,25 @@ def _run(overrides: list[str]) -> int:
     from bench.api import run
     from bench.tables import told
 
-    return told(run(*overrides))
+    results = run(*overrides)
+    code = told(results)
+    if results.plan is None and results.grid.loc[results.grid["status"] == "ok", "system_id"].nunique() > 1:
+        _tell_page(results.folder)
+    return code
+
+
+def _tell_page(folder: Path) -> None:
+    """Make the report of a sweep and say where it is. Where that fails the sweep stands, and the reason is said."""
+    from bench.report.told import told
+    from bench.verbs.report import reported
+    from bench.verbs.report_request import Request
+
+    asked = Request(folder=folder)
+    try:
+        told(reported(asked), asked.paths, file=sys.stderr)
+    except Exception as error:  # whatever it is, no sweep is lost to it
+        why = str(error) if isinstance(error, BenchError) else f"{type(error).__name__}: {error}"
+        print(f"no report was made: {why} (python -m bench report {folder})", file=sys.stderr)
 
 
 def _shows_config(overrides: Sequence[str]) -> bool:
@@ -120,28 +142,10 @@ def _list(arguments: list[str]) -> int:
 
 
 def _cache(arguments: list[str]) -> int:
-    from bench.cache import Cache
-    from bench.model_folders import user_cache
-    from bench.timing import days_ago
+    from bench.verbs.cache import cache
 
-    cache = Cache(user_cache())
-    if arguments:
-        days = _days(arguments)
-        print(f"{cache.prune(unused_since=days_ago(days))} entries unused for {days:g} days dropped")
-    for kind, (entries, size) in cache.sizes().items():
-        print(f"{kind:10} {entries:6} entries {size / 1e6:10.1f} MB")
-    print(cache.folder)
+    print(cache(arguments))
     return 0
-
-
-def _days(arguments: list[str]) -> float:
-    try:
-        verb, days = arguments
-        if verb == "prune" and float(days) >= 0:
-            return float(days)
-    except ValueError:
-        pass
-    raise BenchError(f"cache {' '.join(arguments)}: it is `cache` or `cache prune DAYS`")
 
 
 def _data(arguments: list[str]) -> int:
@@ -186,12 +190,29 @@ def _gate(arguments: list[str]) -> int:
     return told(gated(asked), junit=asked.junit, markdown=asked.markdown)
 
 
+def _report(arguments: list[str]) -> int:
+    from bench.report.told import told
+    from bench.verbs.report import reported
+    from bench.verbs.report_request import request
+
+    asked = request(arguments)
+    return told(reported(asked), asked.paths, rows=asked.rows, columns=asked.columns)
+
+
 def _selftest(arguments: list[str]) -> int:
     from bench.verbs.selftest import selftest
 
     found = selftest(arguments)
     print("\n".join(found.lines()))
     return 0 if found.passed else 1
+
+
+def _train(arguments: list[str]) -> int:
+    from bench.verbs.train import trained
+    from bench.verbs.train_request import request
+
+    print("\n".join(trained(request(arguments)).lines()))
+    return 0
 
 
 def _abstention(arguments: list[str]) -> int:
@@ -228,9 +249,11 @@ VERBS: dict[str, Callable[[list[str]], int]] = {
     "evaluate": _evaluate,
     "compare": _compare,
     "gate": _gate,
+    "report": _report,
     "selftest": _selftest,
+    "train": _train,
     "abstention": _abstention,
     "similarity": _similarity,
 }
-HELPFUL = ("evaluate", "compare", "gate", "selftest")
+HELPFUL = ("evaluate", "compare", "gate", "report", "selftest", "train")
 """The verbs that answer --help themselves."""

@@ -123,7 +123,8 @@ def job_of(cfg: DictConfig, *, load: Callable[[Any], Collection]) -> Job:
     """The job that a composed configuration asks for; BenchError names the key that is wrong."""
     refuse_unread(cfg)
     settings.flag(cfg, "dry_run")
-    for group in (*GROUPS, "collection", "timing"):
+    settings.word(cfg, "format", of=("table", "json"))
+    for group in (*GROUPS, "collection", "timing", "tracking"):
         if group in cfg and not OmegaConf.is_dict(cfg[group]):
             raise BenchError(f"{group}={cfg[group]}: one of {', '.join(options_of(group))}")
     ks = settings.numbers(cfg, "k", fewest=1, such_as="k=[1,3,5]")

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from omegaconf import DictConfig, OmegaConf
 
-from bench.errors import BenchError
+from bench.errors import BenchError, check_one_of
 from bench.measure import LARGEST_K, Measure
 from bench.metrics import MEASURES, parse
 
@@ -45,6 +47,12 @@ def whole(cfg: DictConfig, key: str, *, least: int, most: int | None = None) -> 
             f"{key}={value}: {key} is a whole number from {least}{f' to {most}' if most else ''}"
         )
     return value
+
+
+def word(cfg: DictConfig, key: str, *, of: Sequence[str]) -> str:
+    """One of some words."""
+    check_one_of(key, cfg[key], of)
+    return str(cfg[key])
 
 
 def flag(cfg: DictConfig, key: str) -> bool:

@@ -15,7 +15,7 @@ from omegaconf import DictConfig
 from bench import timing
 from bench.artifacts import OUTPUTS, JobFolder, keep_collection, write_json
 from bench.errors import BenchError
-from bench.job import Job, job_of
+from bench.job import Job, job_of, made
 from bench.latency import is_timed, time_systems
 from bench.loading import Collections
 from bench.merge import merge
@@ -23,6 +23,7 @@ from bench.pipeline import run_job
 from bench.progress import watching
 from bench.qrels import RELEVANT
 from bench.record import digests, folder_of, forget_failures, is_done, record_failure
+from bench.tracking import Nowhere, Tracker, refuse_several
 
 
 @dataclass
@@ -48,6 +49,9 @@ class Sweep:
     left_out: int = 0
     warnings: tuple[str, ...] = ()
     dry: str | None = None
+    form: str = "table"
+    """In which the result is told."""
+    tracker: Tracker = field(default_factory=Nowhere)
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -81,7 +85,9 @@ class Sweep:
             others = [word for word in overrides if not word.startswith(("k=", "budget="))]
             cuts = [f"k={_listed(job.ks)}", f"budget={_listed(job.budgets)}"]
             planned[key] = Planned(job, (*others, *cuts), refused)
-        sweep = cls(list(planned.values()))
+        tracker = refuse_several([made(cfg, "tracking") for _, cfg in composed])
+        tracker.check()
+        sweep = cls(list(planned.values()), form=str(composed[0][1].format), tracker=tracker)
         if all(one.refused for one in sweep.planned):
             reasons = dict.fromkeys(f"{one.job.label}: {one.refused}" for one in sweep.planned)
             raise BenchError(

@@ -78,8 +78,10 @@ def hybrid_of(option: str) -> Hybrid:
 
 @functools.cache
 def reranker_of(option: str) -> Any:
-    """The reranker of an option; a cross-encoder is one that cannot be had."""
-    return made("reranker", f"reranker={option}", "cross_encoder.model=nobody/nothing")
+    """The reranker of an option; models and a server are ones that cannot be had."""
+    models = (f"{group}.model=nobody/nothing" for group in ("cross_encoder", "late_interaction"))
+    nowhere = (*models, "endpoint.url=http://127.0.0.1:9/", "endpoint.model=none")
+    return made("reranker", f"reranker={option}", *nowhere)
 
 
 def collection_of(

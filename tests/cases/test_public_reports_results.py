@@ -119,16 +119,22 @@ CHANGES_NOTHING = {
             "E5Small",
             "AllMiniLM",
             "CrossEncoderScorer",
+            "LateInteractionScorer",
             "UseMultilingual",
         )
-        for name in ("device", "batch_size", "threads")
+        for name in ("device", "batch_size", "batch_tokens", "threads")
     },
     ("SentenceTransformerEmbedder", "revision"): "the commit it comes to is in the identity",
     ("CrossEncoderScorer", "revision"): "the commit it comes to is in the identity",
+    ("LateInteractionScorer", "revision"): "the commit it comes to is in the identity",
     ("Model2Vec", "revision"): "the commit it comes to is in the identity",
     **{
         ("OpenAICompatible", name): "how it is asked, not what"
         for name in ("key_env", "batch_size", "timeout_seconds", "retries")
+    },
+    **{
+        ("EndpointScorer", name): "how it is asked, not what"
+        for name in ("key_env", "timeout_seconds", "retries")
     },
     **{("Http", name): "how patiently it is asked" for name in ("timeout", "retries")},
     ("RunFile", "path"): "what the file holds is in the identity",
@@ -142,6 +148,8 @@ OTHERWISE = {
     ("BM25", "method"): "bm25+",
     ("Http", "method"): "GET",
     ("E5Small", "max_length"): 99,
+    ("EndpointScorer", "api"): "tei",
+    ("EndpointScorer", "batch_size"): 7,
     "delta": 0.25,
     "language": "english",
     "normalise": "min_max",
@@ -178,7 +186,7 @@ def parts():
             yield instantiate(OmegaConf.load(path))
     for option in ("rrf", "weighted"):
         yield from (fusion_of(option), *parts_of(hybrid_of(option)))
-    for option in ("overlap", "cross_encoder"):
+    for option in ("overlap", "cross_encoder", "late_interaction", "endpoint"):
         yield from parts_of(reranker_of(option))
     spanish = Analyzer(language="spanish")
     yield from (spanish, BM25(analyzer=spanish), BM25(analyzer=spanish, method="bm25+"))

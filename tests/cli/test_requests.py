@@ -42,7 +42,7 @@ WRONG = {
     "collection.path=nowhere": "collection.path: there is no folder nowhere",
     "k=[1,": "'k=[1,' cannot be understood: brackets and quotes must be closed",
     "retriever=null": "retriever=null: retriever is one of bm25, callable, dense",
-    "-m reranker=none,5": "reranker is one of cross_encoder, none, overlap",
+    "-m reranker=none,5": "reranker is one of cross_encoder, endpoint, late_interaction,",
     "+experiment=null": "experiment is one of analyzers, bm25_parameters",
     "~k": "~k: k cannot be left out; give it another value, k=…",
     "hydra.mode=RUN dry_run=true": "hydra.mode=RUN: the program sets hydra.mode; leave it out",

@@ -7,8 +7,9 @@ import pytest
 from rich.console import Console
 
 from bench.metrics import parse
+from bench.statistics.marks import marks, marks_of
 from bench.tables.grid import comparison
-from bench.tables.marks import legend, marks, marks_of
+from bench.tables.marks import legend
 
 SETTLED = {
     f"{lens}{end}": 0.5

@@ -7,6 +7,7 @@ the loss lies under `epsilon` (a test of non-inferiority; Piaggio et al. 2012). 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -99,14 +100,26 @@ def verdict(
     differences: Array, resamples: Resamples, *, subject: str, measure: str, epsilon: float = EPSILON
 ) -> Verdict:
     """The verdict on a change, from the values with it minus those without it, [q], NaN where there is none."""
-    shown = evidence(differences[:, np.newaxis], resamples, epsilon=epsilon)[0]
-    if shown.interval is None:
-        kind = UNDECIDED
-    elif shown.interval.lo > 0 or shown.interval.hi < 0:
-        kind = BETTER if shown.interval.lo > 0 else WORSE
-    else:
-        kind = NO_WORSE if shown.no_worse else UNDECIDED
-    return Verdict(kind, subject, measure, shown)
+    (found,) = verdicts(
+        differences[:, np.newaxis], resamples, subjects=[subject], measures=[measure], epsilon=epsilon
+    )
+    return found
+
+
+def verdicts(
+    differences: Array,
+    resamples: Resamples,
+    *,
+    subjects: Sequence[str],
+    measures: Sequence[str],
+    epsilon: float = EPSILON,
+) -> tuple[Verdict, ...]:
+    """The verdicts on several changes, a column of differences [q, changes] each; see `verdict`."""
+    shown = evidence(differences, resamples, epsilon=epsilon)
+    return tuple(
+        Verdict(_kind(one), subject, measure, one)
+        for one, subject, measure in zip(shown, subjects, measures, strict=True)
+    )
 
 
 def evidence(differences: Array, resamples: Resamples, *, epsilon: float = EPSILON) -> tuple[Evidence, ...]:
@@ -140,6 +153,15 @@ def too_few(what: str, shown: Evidence) -> str:
     return (
         f"With {shown.needs} needs it can't be said {what}: {FEWEST} are the least. {shown.missing}".strip()
     )
+
+
+def _kind(shown: Evidence) -> str:
+    """What the evidence is enough for."""
+    if shown.interval is None:
+        return UNDECIDED
+    if shown.interval.lo > 0 or shown.interval.hi < 0:
+        return BETTER if shown.interval.lo > 0 else WORSE
+    return NO_WORSE if shown.no_worse else UNDECIDED
 
 
 def _more_needs(sd: float, needs: int, epsilon: float) -> MoreNeeds:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -14,8 +14,11 @@ from rich.table import Table
 
 from bench.metrics import MEASURES
 from bench.references import Reference, references
+from bench.statistics.advice import deciding_measure
+from bench.tables.cells import as_json
 from bench.tables.collections import between_collections
 from bench.tables.grid import LENSES, comparison
+from bench.tables.picture import pictures
 from bench.tables.runs import Kept, abstains, abstentions
 
 
@@ -58,6 +61,10 @@ class Results(Protocol):
     def plan(self) -> str | None:
         """What a dry run would have done."""
 
+    @property
+    def form(self) -> str:
+        """In which it is told: `table` or `json`."""
+
     def queries(self, collection: str) -> dict[str, dict[str, Any]]:
         """The queries of a collection by id."""
 
@@ -99,14 +106,29 @@ def shown(content: RenderableType) -> None:
 
 
 def told(results: Results) -> int:
-    """Print what a command found; 1 if a cell failed, else 0."""
-    if results.plan is not None:
+    """Print what a command found, as tables or as JSON; 1 if a cell failed, else 0."""
+    if results.form == "json":
+        print(_json(results), end="")
+    elif results.plan is not None:
         print(results.plan)
+    else:
+        _show(results)
+    if results.plan is not None:
         return 0
+    for line in _aside(results):
+        print(line, file=sys.stderr)
+    if results.form != "json":
+        print(f"{results.folder}/grid.parquet")
+    return 1 if results.missing or (results.grid["status"] == "failed").any() else 0
+
+
+def _show(results: Results) -> None:
     grid = results.grid
-    if (grid["status"] == "ok").any():
-        shown(comparison(grid, budgets=results.budgets, references=_references(results)))
     done = grid[grid["status"] == "ok"]
+    if len(done):
+        shown(comparison(grid, budgets=results.budgets, references=_references(results)))
+    for picture in pictures(grid, measures=_deciding(results)):
+        shown(picture)
     for table in between_collections(done):
         shown(table)
     if len(done) and all(grid[name].nunique() == 1 for name in ("system_id", "collection", "seed")):
@@ -118,15 +140,26 @@ def told(results: Results) -> int:
         for kept in results.kept.values():
             if abstains(kept.collection):
                 shown(abstentions(kept))
-    for line in (*results.notes, *troubles(grid)):
-        print(line, file=sys.stderr)
+
+
+def _json(results: Results) -> str:
+    if results.plan is not None:
+        return as_json([], folder=results.folder.as_posix(), plan=results.plan.split("\n"))
+    return as_json(
+        [results.grid, results.budgets], folder=results.folder.as_posix(), notes=list(_aside(results))
+    )
+
+
+def _aside(results: Results) -> Iterator[str]:
+    """What is told beside the result."""
+    yield from (*results.notes, *troubles(results.grid))
     if results.left_out:
-        print(
-            f"left out, of another state of a collection: {results.left_out} jobs (their folders stay)",
-            file=sys.stderr,
-        )
-    print(f"{results.folder}/grid.parquet")
-    return 1 if results.missing or (grid["status"] == "failed").any() else 0
+        yield f"left out, of another state of a collection: {results.left_out} jobs (their folders stay)"
+
+
+def _deciding(results: Results) -> dict[str, str]:
+    """The measure that k is chosen by in each collection: see `bench.statistics.advice`."""
+    return {name: deciding_measure(kept.collection.qrels).name for name, kept in results.kept.items()}
 
 
 def _queries(results: Results, cells: pd.DataFrame) -> dict[str, dict[str, Any]]:

@@ -14,7 +14,8 @@ from rich.table import Table
 from rich.text import Text
 
 from bench.metrics import MEASURES
-from bench.tables.marks import legend, marks
+from bench.statistics.marks import marks
+from bench.tables.marks import legend
 
 LENSES = ("recall", "ndcg", "precision", "mrr")
 """The measures that are shown first: what is found, in which order, among how much noise, how soon."""

@@ -19,8 +19,9 @@ from bench.artifacts import write_table, write_text
 from bench.metrics import parse
 from bench.output import write_out
 from bench.scores import COUNTS, Scores
+from bench.statistics.marks import marks_of
 from bench.tables import shown
-from bench.tables.marks import legend, marks_of
+from bench.tables.marks import legend
 
 BESIDE = {
     "intervals": {"95 % from": "lo", "95 % to": "hi"},

@@ -5,8 +5,6 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 
-import numpy as np
-
 from bench.errors import BenchError, listing
 from bench.grid import LENSES
 from bench.ids import Ids
@@ -17,9 +15,8 @@ from bench.statistics.panel import Panel
 from bench.statistics.rankings import Rankings
 from bench.verbs.compare_request import Request
 from bench.verbs.folders import Opened, matched, opened
+from bench.verbs.tested import Tested, tested
 
-NEAR = 5
-"""Where no k is named, the swept one nearest to it is tested."""
 USUAL = (*LENSES, "complete")
 """What is shown of a before and after where nothing is named, as far as it was taken."""
 
@@ -35,45 +32,36 @@ def compared(asked: Request) -> list[Overview | BeforeAfter]:
     return [_against(asked, one) for one in _having(asked, folder)]
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
-class _Tested:
-    """The systems that have a value at the measure and k of the test."""
-
-    panel: Panel
-    k: int
-    notes: tuple[str, ...]
-
-
 def _of_sweep(asked: Request, one: Opened) -> Overview:
-    tested = _tested(asked, one.panel, one.name)
+    here = _tested(asked, one.panel, one.name)
     return overview(
-        tested.panel,
+        here.panel,
         asked.measure,
-        k=tested.k,
-        rankings=_rankings(one, tested),
+        k=here.k,
+        rankings=_rankings(one, here),
         reranked=one.without_reranker(),
         alpha=asked.alpha,
         worth_finding=asked.worth_finding,
-        notes=(*one.notes, *tested.notes),
+        notes=(*one.notes, *here.notes),
     )
 
 
 def _against(asked: Request, one: Opened) -> BeforeAfter:
-    tested = _tested(asked, one.panel, one.name)
+    here = _tested(asked, one.panel, one.name)
     for system in filter(None, (asked.baseline, asked.system)):
-        if system not in tested.panel.systems:
-            raise BenchError(f"{one.name}: {system} has no value of {asked.measure.at(tested.k)}")
+        if system not in here.panel.systems:
+            raise BenchError(f"{one.name}: {system} has no value of {asked.measure.at(here.k)}")
     return before_after(
-        tested.panel,
+        here.panel,
         asked.measure,
-        k=tested.k,
+        k=here.k,
         baseline=str(asked.baseline),
         system=asked.system,
-        also=_also(asked, tested, one),
-        rankings=_rankings(one, tested),
+        also=_also(asked, here, one),
+        rankings=_rankings(one, here),
         alpha=asked.alpha,
         worth_finding=asked.worth_finding,
-        notes=(*one.notes, *tested.notes),
+        notes=(*one.notes, *here.notes),
     )
 
 
@@ -90,17 +78,17 @@ def _of_two(asked: Request, before: Opened, after: Opened) -> BeforeAfter:
     panel = before.panel.only([labels[0]], names=[first]).beside(
         after.panel.only([labels[1]], names=[second])
     )
-    tested = _tested(asked, panel, before.name)
-    notes = [*before.notes, *after.notes, *tested.notes]
+    here = _tested(asked, panel, before.name)
+    notes = [*before.notes, *after.notes, *here.notes]
     if before.digests["corpus"] != after.digests["corpus"]:
         notes.append(f"{before.name}: the documents of the two folders differ")
     return before_after(
-        tested.panel,
+        here.panel,
         asked.measure,
-        k=tested.k,
+        k=here.k,
         baseline=first,
         system=second,
-        also=_also(asked, tested, before),
+        also=_also(asked, here, before),
         rankings=Rankings(runs, before.collection, before.documents),
         alpha=asked.alpha,
         worth_finding=asked.worth_finding,
@@ -142,40 +130,11 @@ def _having(asked: Request, folder: Sequence[Opened]) -> list[Opened]:
     return having
 
 
-def _tested(asked: Request, panel: Panel, collection: str) -> _Tested:
-    """Where the test is made, and the systems that have something there."""
-    k, note = _k(asked, panel)
-    known = ~np.isnan(panel.at(asked.measure, k)).all(axis=0)
-    systems = [panel.systems[i] for i in np.flatnonzero(known)]
-    if not systems:
-        raise BenchError(f"{collection}: no query has a value of {asked.measure.at(k)}")
-    notes = [f"{collection}: {note}"] if note else []
-    if left_out := [system for system in panel.systems if system not in systems]:
-        notes.append(f"{collection}: left out, without {asked.measure.at(k)}: {listing(left_out)}")
-    return _Tested(panel.only(systems), k, tuple(notes))
+def _tested(asked: Request, panel: Panel, collection: str) -> Tested:
+    return tested(panel, asked.measure, collection=collection, k=asked.k, ks=asked.ks)
 
 
-def _k(asked: Request, panel: Panel) -> tuple[int, str]:
-    """The k of the test, and why it is this one where that is to be said."""
-    swept = panel.ks(asked.measure.key)
-    for k in filter(None, (asked.k, *asked.ks)):
-        panel.at(asked.measure, k)
-    if asked.k is not None:
-        return asked.k, ""
-    among = asked.ks or swept
-    if not among:
-        panel.at(asked.measure, NEAR)
-    if not asked.measure.has_k:
-        return among[-1], ""
-    filled = {k: int((~np.isnan(panel.at(asked.measure, k))).any(axis=0).sum()) for k in among}
-    most = [k for k in among if filled[k] == max(filled.values())]
-    k = min(most, key=lambda k: (abs(k - NEAR), k))
-    nearest = "" if k == NEAR else f", the nearest to {NEAR} of {listing(map(str, among))}"
-    why = f"no k was named, so k={k} is tested{nearest} (another: --measure {asked.measure}@K)"
-    return k, why if len(among) > 1 else ""
-
-
-def _also(asked: Request, tested: _Tested, one: Opened) -> list[Cell]:
+def _also(asked: Request, tested: Tested, one: Opened) -> list[Cell]:
     """The other measures and k of a before and after; Complete only where answers have parts."""
     panel, ks = tested.panel, asked.ks or (tested.k,)
     if asked.also is None:
@@ -190,6 +149,6 @@ def _also(asked: Request, tested: _Tested, one: Opened) -> list[Cell]:
     return [cell for cell in dict.fromkeys(cells) if cell != (asked.measure, tested.k)]
 
 
-def _rankings(one: Opened, tested: _Tested) -> Rankings:
+def _rankings(one: Opened, tested: Tested) -> Rankings:
     runs = one.runs()
     return Rankings({system: runs[system] for system in tested.panel.systems}, one.collection, one.documents)

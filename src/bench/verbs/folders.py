@@ -23,6 +23,8 @@ from bench.runs import Run
 from bench.statistics.panel import Panel
 
 Row = Mapping[str, Any]
+PLACES = ["query_id", "doc_id", "score"]
+"""The columns of a run that a ranking is made of."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +69,12 @@ class Opened:
     def runs(self, docs: Ids | None = None) -> dict[str, Run]:
         """The stored ranking of every system over all queries, over this vocabulary or that of the collection."""
         vocabulary = self.collection.doc_ids if docs is None else docs
-        return {system: self._run(job, vocabulary) for system, job in self.jobs.items()}
+        return {system: _run(job, self.collection, vocabulary, PLACES) for system, job in self.jobs.items()}
+
+    def staged_runs(self) -> dict[str, Run]:
+        """The same over the collection's vocabulary, with where each stage had put a document."""
+        docs = self.collection.doc_ids
+        return {system: _run(job, self.collection, docs, None) for system, job in self.jobs.items()}
 
     def without_reranker(self) -> list[tuple[str, str]]:
         """The pairs of systems that differ by a reranker alone: without it, with it."""
@@ -85,17 +92,6 @@ class Opened:
                 if one not in bare and one.startswith(retriever) and one.endswith(depth)
             ]
         return found
-
-    def _run(self, job: JobFolder, docs: Ids) -> Run:
-        path = job.path / "run.parquet"
-        try:
-            table = pq.read_table(path, columns=["query_id", "doc_id", "score"])
-            return Run.from_table(table, queries=self.collection.query_ids, docs=docs)
-        except (pa.ArrowException, OSError) as error:
-            why = str(error).splitlines()[0]
-            raise BenchError(
-                f"{path} cannot be read ({why}); delete its folder and run the command again"
-            ) from error
 
 
 def opened(folder: Path, *, collection: str | None = None, seed: int | None = None) -> tuple[Opened, ...]:
@@ -198,6 +194,19 @@ def _opened(
         failed=failed,
         notes=tuple(_notes(name, seeds, chosen, failed=failed, outdated=outdated)),
     )
+
+
+def _run(job: JobFolder, collection: Collection, docs: Ids, columns: Sequence[str] | None) -> Run:
+    """The stored ranking of a job, from these columns or all."""
+    path = job.path / "run.parquet"
+    try:
+        table = pq.read_table(path, columns=columns)
+        return Run.from_table(table, queries=collection.query_ids, docs=docs)
+    except (pa.ArrowException, OSError) as error:
+        why = str(error).splitlines()[0]
+        raise BenchError(
+            f"{path} cannot be read ({why}); delete its folder and run the command again"
+        ) from error
 
 
 def _labels(done: Sequence[Row]) -> dict[str, str]:
