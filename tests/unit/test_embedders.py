@@ -118,7 +118,7 @@ def test_a_data_file_that_is_another_or_cut_short_is_not_converted(tmp_path, con
 
 def test_the_real_data_file_cut_short_is_not_converted(tmp_path):
     try:
-        whole = e5_small._data_file()
+        whole = e5_small.data_file()
     except Unavailable as reason:
         pytest.skip(str(reason))
     short = tmp_path / whole.name
