@@ -107,3 +107,11 @@ def test_a_cell_that_failed_says_so():
     cells.loc[cells["system"] == "c", "status"] = "failed"
 
     assert drawn(cells).count("failed") == 2
+
+
+def test_the_picture_has_a_row_for_every_setting_of_a_reranker_below_its_retriever(in_folder):
+    answer = bench("-m", "retriever=bm25", "reranker=none,overlap", "rerank_depth=2,4", "k=[1,5]")
+    lines = answer.out[answer.out.index("by k and reranker") :].splitlines()
+    names = [line.split("  ")[0].strip() or line.split("  ")[1].strip() for line in lines[2:] if line.strip()]
+
+    assert names[1:5] == ["bm25", "none", "overlap(rerank_depth=2)", "overlap(rerank_depth=4)"]

@@ -6,6 +6,8 @@ made of signs that any terminal has.
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -49,9 +51,11 @@ class Picture:
     def rows(self) -> dict[str, dict[str, dict[int, Mapping[Any, Any]]]]:
         """The cells by retriever, reranker and k, in the order of the grid, no reranker first."""
         found: dict[str, dict[str, dict[int, Mapping[Any, Any]]]] = {}
+        bare = [cell for cell in self.cells if cell["reranker"] == "none"]
         for cell in sorted(self.cells, key=lambda cell: cell["reranker"] != "none"):
-            rerankers = found.setdefault(_retriever(cell), {})
-            rerankers.setdefault(str(cell["reranker"]), {})[int(cell["k"])] = cell
+            retriever = _retriever(cell, bare)
+            rerankers = found.setdefault(retriever, {})
+            rerankers.setdefault(_reranker(cell, retriever), {})[int(cell["k"])] = cell
         return dict(sorted(found.items()))
 
     @cached_property
@@ -102,9 +106,30 @@ def _bar(share: float, *, plain: bool) -> str:
     return (EIGHTHS[8] * whole + (EIGHTHS[rest] if rest else "")).ljust(BAR)
 
 
-def _retriever(cell: Mapping[Any, Any]) -> str:
-    """The label of a system without its reranker; what the reranker has of its own stays in the brackets."""
+def _retriever(cell: Mapping[Any, Any], bare: Sequence[Mapping[Any, Any]]) -> str:
+    """The label of the system without a reranker that is else the same, or what that would be called."""
+    own = _settings(cell)
+    for other in bare if own else ():
+        if other["retriever"] == cell["retriever"] and _settings(other).items() <= own.items():
+            return str(other["system"])
     return str(cell["system"]).replace(f"+{cell['reranker']}", "", 1)
+
+
+def _reranker(cell: Mapping[Any, Any], retriever: str) -> str:
+    """The reranker, and what is said of the system that is not said of its retriever."""
+    said = [word for word in _bracketed(str(cell["system"])) if word not in _bracketed(retriever)]
+    return f"{cell['reranker']}({','.join(said)})" if said else str(cell["reranker"])
+
+
+def _settings(cell: Mapping[Any, Any]) -> dict[str, str]:
+    """The settings of every part of a system, each as text."""
+    parameters = json.loads(cell.get("parameters") or "{}")
+    return {name: json.dumps(value) for name, value in parameters.items() if name != "read_back"}
+
+
+def _bracketed(label: str) -> list[str]:
+    found = re.search(r"\((.*)\)$", label)
+    return found[1].split(",") if found else []
 
 
 def _indented(names: Mapping[str, object]) -> list[str]:
