@@ -18,7 +18,7 @@ def write_encoder(
     from sentence_transformers import SentenceTransformer
     from sentence_transformers.sentence_transformer.modules import Normalize, Pooling, Transformer
     from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers, processors
-    from transformers import BertConfig, BertModel, PreTrainedTokenizerFast
+    from transformers import BertConfig, BertModel
 
     tokenizer = Tokenizer(models.WordLevel({"[UNK]": 1}, unk_token="[UNK]"))
     tokenizer.normalizer = normalizers.Sequence([normalizers.Lowercase()])
@@ -36,14 +36,7 @@ def write_encoder(
         single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
     )
     inner = folder.with_name(f"{folder.name}-inner")
-    PreTrainedTokenizerFast(
-        tokenizer_object=tokenizer,
-        model_max_length=LONGEST,
-        pad_token="[PAD]",
-        unk_token="[UNK]",
-        cls_token="[CLS]",
-        sep_token="[SEP]",
-    ).save_pretrained(inner)
+    _save_tokenizer(tokenizer, inner, longest=LONGEST)
     with torch.random.fork_rng():
         torch.manual_seed(seed)
         config = BertConfig(
@@ -68,7 +61,7 @@ def write_cross_encoder(folder: Path, texts: Iterable[str], *, longest: int = 64
     """Write a cross-encoder into a folder; it knows the words of the texts."""
     import torch
     from tokenizers import Tokenizer, models, pre_tokenizers, processors
-    from transformers import BertConfig, BertForSequenceClassification, PreTrainedTokenizerFast
+    from transformers import BertConfig, BertForSequenceClassification
 
     words = sorted({word for text in texts for word in text.split()})
     vocabulary = {word: i for i, word in enumerate(["[PAD]", "[UNK]", "[CLS]", "[SEP]", *words])}
@@ -79,14 +72,7 @@ def write_cross_encoder(folder: Path, texts: Iterable[str], *, longest: int = 64
         pair="[CLS] $A [SEP] $B:1 [SEP]:1",
         special_tokens=[("[CLS]", 2), ("[SEP]", 3)],
     )
-    PreTrainedTokenizerFast(
-        tokenizer_object=tokenizer,
-        model_max_length=longest,
-        pad_token="[PAD]",
-        unk_token="[UNK]",
-        cls_token="[CLS]",
-        sep_token="[SEP]",
-    ).save_pretrained(folder)
+    _save_tokenizer(tokenizer, folder, longest=longest)
     with torch.random.fork_rng():
         torch.manual_seed(7)
         config = BertConfig(
@@ -101,3 +87,16 @@ def write_cross_encoder(folder: Path, texts: Iterable[str], *, longest: int = 64
         )
         BertForSequenceClassification(config).save_pretrained(folder)
     return folder
+
+
+def _save_tokenizer(tokenizer, folder: Path, *, longest: int) -> None:
+    from transformers import PreTrainedTokenizerFast
+
+    PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer,
+        model_max_length=longest,
+        pad_token="[PAD]",
+        unk_token="[UNK]",
+        cls_token="[CLS]",
+        sep_token="[SEP]",
+    ).save_pretrained(folder)

@@ -9,7 +9,9 @@ from typing import Any
 
 from hydra import compose, initialize_config_dir
 from hydra.core.global_hydra import GlobalHydra
+from hydra.errors import HydraException
 from omegaconf import DictConfig, OmegaConf
+from omegaconf.errors import OmegaConfBaseException
 
 from bench.errors import BenchError, did_you_mean
 from bench.overrides import misread, understood
@@ -54,6 +56,14 @@ def compose_config(overrides: Sequence[str], *, folders: Sequence[str] = ()) -> 
         GlobalHydra.instance().clear()
         if running is not None:
             GlobalHydra.instance().initialize(running)
+
+
+def composed(overrides: Sequence[str]) -> DictConfig:
+    """As `compose_config`; what Hydra cannot compose is a BenchError in the user's words."""
+    try:
+        return compose_config(overrides)
+    except (HydraException, OmegaConfBaseException) as error:
+        raise explained(error, overrides) from error
 
 
 def added_folders(cfg: DictConfig) -> tuple[str, ...]:

@@ -7,12 +7,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from hydra.errors import HydraException
-from omegaconf import DictConfig
-from omegaconf.errors import OmegaConfBaseException
-
 from bench.collection import Collection
-from bench.config import compose_config, explained
+from bench.config import composed
 from bench.errors import BenchError, listing
 from bench.job import collection_of
 from bench.loading import Collections
@@ -32,7 +28,7 @@ def reopened(manifest: Mapping[str, Any]) -> Collection:
 
     BenchError where it cannot be had there, or another one lies there by now.
     """
-    collection = collection_of(_composed(manifest), load=Collections())
+    collection = collection_of(composed(choice(manifest)), load=Collections())
     if collection.name != manifest["collection"]:
         raise BenchError(f"the collection that lies there now is called {collection.name}")
     return collection
@@ -54,14 +50,6 @@ def rejudged(collection: Collection, qrels: Qrels) -> Collection:
     judged = dataclasses.replace(own, parts=parts)
     notes = (*_strangers(collection, qrels), *open_parts(judged))
     return dataclasses.replace(collection, qrels=judged, notes=notes)
-
-
-def _composed(manifest: Mapping[str, Any]) -> DictConfig:
-    words = choice(manifest)
-    try:
-        return compose_config(words)
-    except (HydraException, OmegaConfBaseException) as error:
-        raise explained(error, words) from error
 
 
 def _still_relevant(

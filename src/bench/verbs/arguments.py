@@ -8,7 +8,9 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from bench.errors import BenchError, did_you_mean
-from bench.measure import LARGEST_K, is_absurd
+from bench.grid import MEASURE_COLUMNS
+from bench.measure import LARGEST_K, Measure, is_absurd
+from bench.metrics import parse
 
 
 class Arguments(argparse.ArgumentParser):
@@ -58,3 +60,25 @@ def names(text: str) -> tuple[str, ...]:
     if not any(found):
         raise argparse.ArgumentTypeError(f"'{text}' names nothing")
     return tuple(word for word in found if word)
+
+
+def kept_measure(text: str) -> tuple[Measure, int | None]:
+    """The measure and cut-off of a name; BenchError where a folder keeps no values of it."""
+    measure, k = parse(text)
+    if measure.key not in MEASURE_COLUMNS:
+        raise BenchError(
+            f"{measure} is not kept query by query; to score stored runs by it: python -m bench evaluate "
+            f"--run FOLDER --qrels FILE --measures '{text}'"
+        )
+    return measure, k
+
+
+def share(text: str) -> float:
+    """A number between 0 and 1."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < 1:
+        raise argparse.ArgumentTypeError(f"'{text}' is no number between 0 and 1")
+    return value

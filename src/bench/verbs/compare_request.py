@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench.errors import BenchError
-from bench.grid import MEASURE_COLUMNS
 from bench.measure import Measure
-from bench.metrics import parse
 from bench.output import form_of, refuse_unwritable
 from bench.statistics.overview import WORTH_FINDING
-from bench.verbs.arguments import Arguments, names, whole_numbers
+from bench.verbs.arguments import Arguments, kept_measure, names, share, whole_numbers
 
 FORMS = ("table", "json", "csv", "md")
 ENDINGS = {".txt": "table", **{f".{form}": form for form in FORMS[1:]}}
@@ -77,8 +73,8 @@ def request(words: Sequence[str]) -> Request:
         arguments.error(f"{given.system} is the baseline and the system: name two")
     if given.also and not given.baseline and one_folder:
         arguments.error("--also shows more of a before and after: --baseline SYSTEM is missing")
-    measure, k = _stored(given.measure)
-    also = None if given.also is None else tuple(map(_stored, given.also))
+    measure, k = kept_measure(given.measure)
+    also = None if given.also is None else tuple(map(kept_measure, given.also))
     form = form_of("-o", given.output, ENDINGS, named=given.format)
     if given.output is not None:
         refuse_unwritable("-o", given.output, read=given.folders)
@@ -116,32 +112,11 @@ def _arguments() -> Arguments:
     )
     add("--collection", metavar="NAME", help="one of several collections (all, one after the other)")
     add("--seed", type=int, metavar="N", help="one of several seeds (the lowest)")
-    add("--alpha", type=_share, default=0.05, metavar="A", help="the level of the tests (0.05)")
+    add("--alpha", type=share, default=0.05, metavar="A", help="the level of the tests (0.05)")
     add(
-        "--worth-finding", type=_share, default=WORTH_FINDING, metavar="D",
+        "--worth-finding", type=share, default=WORTH_FINDING, metavar="D",
         help=f"the difference that would matter, to count the needs it takes ({WORTH_FINDING:g})",
     )  # fmt: skip
     add("--format", choices=FORMS, help="how the result is written (table, or as the name of -o ends)")
     add("-o", "--output", type=Path, metavar="FILE", help="where to: .txt, .json, .csv, .md (the terminal)")
     return made
-
-
-def _stored(text: str) -> tuple[Measure, int | None]:
-    """The measure and cut-off of a name; BenchError where a folder keeps no values of it."""
-    measure, k = parse(text)
-    if measure.key not in MEASURE_COLUMNS:
-        raise BenchError(
-            f"{measure} is not kept query by query; to score stored runs by it: python -m bench evaluate "
-            f"--run FOLDER --qrels FILE --measures '{text}'"
-        )
-    return measure, k
-
-
-def _share(text: str) -> float:
-    try:
-        share = float(text)
-    except ValueError:
-        share = 0.0
-    if not 0 < share < 1:
-        raise argparse.ArgumentTypeError(f"'{text}' is no number between 0 and 1")
-    return share

@@ -6,15 +6,13 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from hydra.errors import HydraException
 from omegaconf import DictConfig, OmegaConf
-from omegaconf.errors import OmegaConfBaseException
 
 from bench.api import run
 from bench.audit import MEASURE, K, departures, leave_one_out, missed, pool_of, ranked_again, repeats
 from bench.checks import conflicts, findings
 from bench.collection import Collection
-from bench.config import compose_config, conf_folder, explained, known_keys, options_of
+from bench.config import compose_config, composed, conf_folder, known_keys, options_of
 from bench.errors import BenchError, did_you_mean, listing
 from bench.job import collection_of
 from bench.judgements import Judgement, read_log
@@ -114,11 +112,7 @@ def pool() -> list[list[str]]:
 
 
 def _composed(name: str, settings: Sequence[str]) -> DictConfig:
-    words = [*_chosen(name), *settings]
-    try:
-        return compose_config(words)
-    except (HydraException, OmegaConfBaseException) as error:
-        raise explained(error, words) from error
+    return composed([*_chosen(name), *settings])
 
 
 def _chosen(name: str) -> list[str]:

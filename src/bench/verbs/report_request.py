@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from bench.errors import BenchError, did_you_mean, listing
-from bench.grid import MEASURE_COLUMNS
 from bench.measure import Measure
-from bench.metrics import MEASURES, parse
+from bench.metrics import MEASURES
 from bench.output import refuse_unwritable
-from bench.verbs.arguments import Arguments, names
+from bench.verbs.arguments import Arguments, kept_measure, names, share
 
 FORMS = ("html", "md", "tex", "csv", "parquet", "png", "svg")
 LANGUAGES = ("en", "es")
@@ -70,7 +68,7 @@ def request(words: Sequence[str]) -> Request:
     """The request that the words make; BenchError says what is wrong with them."""
     arguments = _arguments()
     given = arguments.read(words)
-    measure, k = _stored(given.measure)
+    measure, k = kept_measure(given.measure)
     asked = Request(
         folder=given.folder,
         output=given.output,
@@ -111,7 +109,7 @@ def _arguments() -> Arguments:
     )
     add("--collection", metavar="NAME", help="one of several collections (all)")
     add("--seed", type=int, metavar="N", help="one of several seeds (the lowest)")
-    add("--alpha", type=_share, default=0.05, metavar="A", help="the level of the tests (0.05)")
+    add("--alpha", type=share, default=0.05, metavar="A", help="the level of the tests (0.05)")
     return made
 
 
@@ -128,30 +126,9 @@ def _forms(arguments: Arguments, named: Sequence[str] | None, output: Path | Non
     return tuple(dict.fromkeys(named))
 
 
-def _stored(text: str) -> tuple[Measure, int | None]:
-    """The measure and cut-off of a name; BenchError where a folder keeps no values of it."""
-    measure, k = parse(text)
-    if measure.key not in MEASURE_COLUMNS:
-        raise BenchError(
-            f"{measure} is not kept query by query; to score stored runs by it: python -m bench evaluate "
-            f"--run FOLDER --qrels FILE --measures '{text}'"
-        )
-    return measure, k
-
-
 def _column(text: str) -> str:
     """The column of a measure that is named without k."""
-    measure, k = _stored(text)
+    measure, k = kept_measure(text)
     if k is not None:
         raise BenchError(f"--columns {text}: a table has every k in a row of its own; name {measure} alone")
     return measure.key
-
-
-def _share(text: str) -> float:
-    try:
-        share = float(text)
-    except ValueError:
-        share = 0.0
-    if not 0 < share < 1:
-        raise argparse.ArgumentTypeError(f"'{text}' is no number between 0 and 1")
-    return share
